@@ -1,0 +1,1 @@
+"""One module for each real thing behind a port."""

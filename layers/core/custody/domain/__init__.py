@@ -1,0 +1,1 @@
+"""Pure rules: no input, no output, no clock."""

@@ -1,0 +1,37 @@
+"""What became of an object that somebody dropped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from custody.domain.model import DocumentKey, ObjectRef, SourceKey
+
+
+class DropState(StrEnum):
+    PENDING = "PENDING"
+    ACTIVE = "ACTIVE"
+    REJECTED = "REJECTED"
+    REMOVED = "REMOVED"
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """The pair (object, sidecar) last seen for one path. ``revision`` 0: not stored yet.
+
+    ``sequencer`` is the highest S3 event sequencer seen for the object's own key.
+    """
+
+    source: SourceKey
+    name: str
+    document: DocumentKey
+    revision: int
+    state: DropState
+    object: ObjectRef | None = None
+    sidecar: ObjectRef | None = None
+    version: int = 0
+    sequencer: str | None = None
+    sidecar_sequencer: str | None = None
+    reasons: tuple[str, ...] = ()
+    updated_at: datetime | None = None

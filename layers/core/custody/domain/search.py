@@ -1,0 +1,109 @@
+"""What a search asks of an index, and what an index proposes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+
+from custody.domain.model import DocumentKey, MetadataValue
+
+type Vector = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """One index: a tenant's own, or one isolated source's (``source_id`` set)."""
+
+    tenant: str
+    source_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    gte: float | str | None = None
+    lte: float | str | None = None
+
+
+type FilterClause = MetadataValue | tuple[MetadataValue, ...] | Range
+
+
+@dataclass(frozen=True, slots=True)
+class SearchFilter:
+    """Binds in every leg. ``acl_terms``: a hit's ACL must share at least one of them.
+
+    ``source_ids`` and ``trust_domains``: None means no restriction; empty means nothing matches.
+    ``metadata``: every clause must hold; a tuple means any of its values.
+    ``valid_at``: only versions with valid_from <= valid_at < valid_to.
+    """
+
+    acl_terms: frozenset[str]
+    valid_at: datetime
+    source_ids: frozenset[str] | None = None
+    trust_domains: frozenset[str] | None = None
+    metadata: Mapping[str, FilterClause] = field(default_factory=dict)
+    observed_since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LegQuery:
+    """Both legs of one search. A leg runs when its input is given (``text``, ``vector``).
+
+    ``vector``: shape (dimensions,), float32, L2-normalised, of model ``model_revision``.
+    ``depth``: hits wanted a leg.
+    """
+
+    spaces: tuple[Space, ...]
+    filter: SearchFilter
+    depth: int
+    text: str | None = None
+    vector: Vector | None = None
+    model_revision: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """One chunk as the index holds it. ``proof``: RFC 6962 audit path, leaf to root, hex digests.
+
+    ``vector``: shape (dimensions,), float32, L2-normalised; never returned by a search.
+    """
+
+    chunk_id: str
+    key: DocumentKey
+    source_id: str
+    trust_domain: str
+    version: int
+    ordinal: int
+    title: str | None
+    heading: str | None
+    page: int | None
+    text: str
+    acl: tuple[str, ...]
+    proof: tuple[str, ...]
+    chunk_count: int
+    version_digest: str
+    model_revision: str
+    vector: Vector | None = None
+    metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
+    observed_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One proposal of one leg. ``score``: BM25, or the cosine in -1..1. ``entry.vector`` is None."""
+
+    entry: IndexEntry
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class LegHits:
+    """Each leg sorted by (-score, chunk_id); a lexical hit always has a score above zero."""
+
+    semantic: tuple[Hit, ...] = ()
+    lexical: tuple[Hit, ...] = ()
