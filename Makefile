@@ -1,0 +1,70 @@
+# Everything a person or CI does here. `make help` lists the targets.
+# On a fresh machine each target first sets up what it needs, under .venv and .local only.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(BIN)/uv
+MODEL ?= minilm
+INDEX ?= embedded
+ARCH ?= $(shell uname -m | sed 's/aarch64/arm64/')
+PYTHON ?=
+export UV_NO_PROGRESS := 1
+export SAM_CLI_TELEMETRY := 0
+export CUSTODY_MODEL := $(MODEL)
+
+say = @printf '%s\n' "$(1)" >&2
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+# --- environments -----------------------------------------------------------------------------
+.PHONY: setup tools
+setup: $(VENV)/.ready ## make .venv with everything that is developed and tested here
+tools: .local/venvs/ministack/.ready .local/venvs/sam/.ready ## the local AWS and the SAM command, each in its own environment
+
+$(VENV)/.uv: requirements/uv.txt local/find-python
+	$(call say,Making $(VENV) with a Python 3.12 ...)
+	@python=$$(PYTHON='$(PYTHON)' sh local/find-python) && \
+	  { test -x $(BIN)/python && $(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 12))' \
+	    || "$$python" -m venv --clear $(VENV); }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+	@touch $@
+
+$(VENV)/.ready: $(VENV)/.uv requirements/dev.txt pyproject.toml
+	$(call say,Installing the development environment ...)
+	@$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.txt
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.local/venvs/%/.ready: requirements/%.txt $(VENV)/.uv
+	$(call say,Installing $* in an environment of its own ...)
+	@python=$$(PYTHON='$(PYTHON)' sh local/find-python) && \
+	  $(UV) venv --quiet --clear --python "$$python" .local/venvs/$*
+	@$(UV) pip sync --quiet --python .local/venvs/$*/bin/python --require-hashes requirements/$*.txt
+	@touch $@
+
+.PHONY: lock
+lock: $(VENV)/.uv ## compile requirements/*.in to hashed lock files
+	@UV=../$(UV) sh requirements/lock.sh
+
+# --- checks -----------------------------------------------------------------------------------
+.PHONY: lint format
+lint: setup tools ## ruff, mypy, import rules, template checks
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/cfn-lint template.yaml $(wildcard templates/*.yaml)
+	.local/venvs/sam/bin/sam validate --lint --template template.yaml --region us-east-1
+
+format: setup ## rewrite the code in the project's format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+.PHONY: clean
+clean: ## remove what was built (not the environments)
+	rm -rf .aws-sam .local/build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -1,0 +1,1 @@
+"""Typed Python client of the Custody HTTP API."""

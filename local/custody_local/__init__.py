@@ -1,0 +1,1 @@
+"""The whole service on one machine: local AWS, index, token issuer, deployment."""
