@@ -68,3 +68,8 @@ format: setup ## rewrite the code in the project's format
 .PHONY: clean
 clean: ## remove what was built (not the environments)
 	rm -rf .aws-sam .local/build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+
+# --- model and layers -------------------------------------------------------------------------
+.PHONY: model
+model: setup ## fetch the embedding model and check it (MODEL=minilm or e5-small-v2) into .local/models
+	@$(BIN)/python layers/embeddings/build_model.py $(MODEL) .local/models/$(MODEL) --cache .local/cache/models
