@@ -1,0 +1,183 @@
+"""The environment, typed and checked once, a model for each concern.
+
+A function reads only the groups that its use case needs; ``SETTINGS_OF_FUNCTION`` says which, and
+a test holds the template to it in both directions. Every variable starts with ``CUSTODY_``.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from custody.errors import ConfigurationError
+
+type Name = Annotated[str, StringConstraints(min_length=1, max_length=256)]
+type Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\s]+$")]
+type Arn = Annotated[str, StringConstraints(pattern=r"^arn:[a-z0-9-]+:kms:")]
+
+
+class _Group(BaseSettings):
+    model_config = SettingsConfigDict(
+        env_prefix="CUSTODY_", env_file=None, frozen=True, extra="ignore", case_sensitive=False
+    )
+
+
+class LedgerSettings(_Group):
+    ledger_table: Name
+
+
+class TraceSettings(_Group):
+    traces_table: Name
+    trace_days: int = Field(default=30, ge=1, le=3650)
+
+
+class IdempotencySettings(_Group):
+    idempotency_table: Name
+
+
+class BucketSettings(_Group):
+    bucket: Name
+
+
+class IndexSettings(_Group):
+    """``index`` opensearch needs ``opensearch_url``; embedded needs ``embedded_index_path``."""
+
+    index: Literal["opensearch", "embedded"]
+    index_prefix: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
+    opensearch_url: Url | Literal[""] = ""
+    opensearch_auth: Literal["none", "sigv4"] = "none"
+    embedded_index_path: str = ""
+
+    @model_validator(mode="after")
+    def _address_of_the_index(self) -> IndexSettings:
+        if self.index == "opensearch" and not self.opensearch_url:
+            raise ValueError("CUSTODY_OPENSEARCH_URL is needed with CUSTODY_INDEX=opensearch")
+        if self.index == "embedded" and not self.embedded_index_path:
+            raise ValueError("CUSTODY_EMBEDDED_INDEX_PATH is needed with CUSTODY_INDEX=embedded")
+        return self
+
+
+class ModelSettings(_Group):
+    """``model_dir`` empty: the model is looked for in the layers on ``sys.path``."""
+
+    model: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")] = "minilm"
+    model_dir: Path | None = None
+
+
+class SigningSettings(_Group):
+    """Keys by ARN: signing by alias is denied where a policy names the key's ARN."""
+
+    signing_key_arn: Arn
+
+
+class PolicyKeySettings(_Group):
+    policy_key_arn: Arn
+
+
+class ParseQueueSettings(_Group):
+    parse_queue_url: Url
+
+
+class EmbedQueueSettings(_Group):
+    embed_queue_url: Url
+
+
+class PublishQueueSettings(_Group):
+    publish_queue_url: Url
+
+
+class EraseQueueSettings(_Group):
+    erase_queue_url: Url
+
+
+class TokenSettings(_Group):
+    """``jwks_url`` empty: taken from the issuer's discovery document."""
+
+    issuer: Url
+    audience: Name
+    jwks_url: Url | Literal[""] = ""
+    tenant_claim: Name = "tenant"
+
+
+class PrincipalSettings(_Group):
+    max_token_age_seconds: int = Field(default=3600, ge=60, le=86400)
+
+
+class LimitSettings(_Group):
+    max_object_bytes: int = Field(default=50_000_000, ge=1)
+    publish_wait_seconds: float = Field(default=15.0, ge=0, le=25)
+
+
+SETTINGS_OF_FUNCTION: dict[str, tuple[type[_Group], ...]] = {
+    "authorize": (TokenSettings,),
+    "documents": (
+        PrincipalSettings,
+        LedgerSettings,
+        IdempotencySettings,
+        BucketSettings,
+        IndexSettings,
+        ParseQueueSettings,
+        PublishQueueSettings,
+        LimitSettings,
+    ),
+    "accept": (
+        LedgerSettings,
+        BucketSettings,
+        IndexSettings,
+        ParseQueueSettings,
+        PublishQueueSettings,
+        EraseQueueSettings,
+        LimitSettings,
+    ),
+    "parse": (LedgerSettings, BucketSettings, ModelSettings, EmbedQueueSettings, LimitSettings),
+    "embed": (LedgerSettings, BucketSettings, ModelSettings, PublishQueueSettings),
+    "publish": (
+        LedgerSettings,
+        BucketSettings,
+        IndexSettings,
+        SigningSettings,
+        EraseQueueSettings,
+    ),
+    "query": (PrincipalSettings, LedgerSettings, TraceSettings, IndexSettings, ModelSettings),
+    "gate": (
+        PrincipalSettings,
+        LedgerSettings,
+        TraceSettings,
+        IndexSettings,
+        ModelSettings,
+        BucketSettings,
+    ),
+    "erase": (PrincipalSettings, LedgerSettings, IdempotencySettings, EraseQueueSettings),
+    "propagate": (LedgerSettings, BucketSettings, IndexSettings),
+    "govern": (PrincipalSettings, LedgerSettings, IdempotencySettings),
+    "health": (LedgerSettings, IndexSettings),
+    "bootstrap": (LedgerSettings, SigningSettings, PolicyKeySettings),
+}
+
+
+@cache
+def settings[Group: _Group](group: type[Group]) -> Group:
+    """Read one group once. Raises ConfigurationError that names each variable at fault."""
+    try:
+        return group()
+    except ValidationError as error:
+        faults = "; ".join(
+            f"CUSTODY_{'_'.join(str(part) for part in item['loc']).upper()}: {item['msg']}"
+            if item["loc"]
+            else str(item["msg"])
+            for item in error.errors()
+        )
+        raise ConfigurationError(f"The environment is not valid: {faults}.") from None
+
+
+def variables_of(function: str) -> frozenset[str]:
+    """Names of all the variables that a function reads."""
+    return frozenset(
+        f"CUSTODY_{name.upper()}"
+        for group in SETTINGS_OF_FUNCTION[function]
+        for name in group.model_fields
+    )
