@@ -10,8 +10,9 @@ compile() {
         --no-emit-find-links --no-emit-index-url "$@"
 }
 compile "$@" --override drop-dev.txt dev.in -o dev.txt
-for layer in core embeddings parsers; do
-    compile "$@" --override drop-layers.txt -c dev.txt "$layer.in" -o "$layer.txt"
+compile "$@" --override drop-core.txt -c dev.txt core.in -o core.txt
+for layer in embeddings parsers; do
+    compile "$@" --override drop-above-core.txt -c dev.txt "$layer.in" -o "$layer.txt"
 done
 compile "$@" -c dev.txt runtime.in -o runtime.txt
 compile "$@" -c dev.txt uv.in -o uv.txt
