@@ -7,7 +7,6 @@ a test holds the template to it in both directions. Every variable starts with `
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
@@ -62,10 +61,9 @@ class IndexSettings(_Group):
 
 
 class ModelSettings(_Group):
-    """``model_dir`` empty: the model is looked for in the layers on ``sys.path``."""
+    """The model's folder is looked for by this name in the embeddings layer."""
 
     model: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")] = "minilm"
-    model_dir: Path | None = None
 
 
 class SigningSettings(_Group):
