@@ -1,0 +1,282 @@
+"""The replies of the HTTP contract, as typed dictionaries.
+
+They are what the service sent: fields that a later version adds stay in them. Times are RFC 3339
+strings in UTC, digests lower-case hex SHA-256.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypedDict
+
+type Route = Literal[
+    "auto", "none", "sparse", "dense", "hybrid", "graph", "iterative", "facts", "long_context"
+]
+type Fusion = Literal["rrf", "linear"]
+type Preset = Literal["strict", "balanced", "lenient"]
+type MetadataValue = str | int | float | bool | list[str]
+type FilterValue = MetadataValue | dict[str, str | float]
+
+
+class AllowDict(TypedDict):
+    allow: list[str]
+
+
+class Source(TypedDict):
+    source_id: str
+    trust_domain: str
+    writers: list[str]
+    default_acl: NotRequired[AllowDict | None]
+    max_acl: NotRequired[AllowDict | None]
+    sidecar: NotRequired[str]
+    isolation: NotRequired[str]
+    mirror_deletes: NotRequired[bool]
+    classification: NotRequired[str | None]
+    licence: NotRequired[str | None]
+    legal_basis: NotRequired[str | None]
+    retention_class: NotRequired[str | None]
+    state: NotRequired[str]
+    revision: NotRequired[int]
+
+
+class SourcePage(TypedDict):
+    sources: list[Source]
+    next: NotRequired[str | None]
+
+
+class Inspection(TypedDict):
+    content_hash: str
+    signals: list[str]
+    suspicious: bool
+    active_content_removed: bool
+
+
+class PutDocumentResult(TypedDict):
+    """``state`` PENDING: accepted (202), not published yet."""
+
+    document_id: str
+    version: int
+    state: str
+    content_sha256: NotRequired[str | None]
+    chunk_count: NotRequired[int]
+    chunk_root: NotRequired[str | None]
+    statement_id: NotRequired[str | None]
+    keyid: NotRequired[str | None]
+    inspection: NotRequired[Inspection | None]
+    unchanged: NotRequired[bool]
+
+
+class Version(TypedDict):
+    version: int
+    state: str
+    content_sha256: NotRequired[str | None]
+    reasons: NotRequired[list[str]]
+
+
+class Document(TypedDict):
+    document_id: str
+    source_id: str
+    version: int
+    state: str
+    name: NotRequired[str]
+    title: NotRequired[str | None]
+    acl: NotRequired[AllowDict | list[str]]
+    content_sha256: NotRequired[str | None]
+    chunk_count: NotRequired[int]
+    statement_id: NotRequired[str | None]
+    versions: NotRequired[list[Version]]
+
+
+class DocumentPage(TypedDict):
+    documents: list[Document]
+    next: NotRequired[str | None]
+
+
+class Provenance(TypedDict):
+    """``envelope``: DSSE (payloadType, payload in base64, signatures)."""
+
+    document_id: str
+    version: int
+    envelope: dict[str, object]
+
+
+class AclResult(TypedDict):
+    document_id: str
+    version: int
+
+
+class ErasureAccepted(TypedDict):
+    erasure_id: str
+
+
+class Artifact(TypedDict):
+    location: str
+    level: str
+    verified_at: NotRequired[str | None]
+    detail: NotRequired[str | None]
+
+
+class Erasure(TypedDict):
+    erasure_id: str
+    state: str
+    document_id: NotRequired[str]
+    artifacts: list[Artifact]
+
+
+class UploadTicket(TypedDict):
+    """A presigned PUT. Send exactly ``headers`` with it."""
+
+    url: str
+    headers: NotRequired[dict[str, str]]
+    expires_at: NotRequired[str]
+    name: NotRequired[str]
+    document_id: NotRequired[str]
+
+
+class Drop(TypedDict):
+    source_id: str
+    name: str
+    state: str
+    document_id: NotRequired[str]
+    version: NotRequired[int]
+    reasons: NotRequired[list[str]]
+    object_version: NotRequired[str | None]
+
+
+class DropList(TypedDict):
+    drops: list[Drop]
+
+
+class LegScore(TypedDict):
+    rank: int
+    score: NotRequired[float | None]
+
+
+class Scores(TypedDict):
+    semantic: LegScore | None
+    lexical: LegScore | None
+    rrf: float | None
+    normalized: float | None
+    reputation: float | None
+    rerank: float | None
+    final: float
+
+
+class EvidenceProvenance(TypedDict):
+    """``sha256`` is the digest of the chunk's text."""
+
+    outcome: str
+    statement_id: str
+    keyid: str
+    sha256: str
+    log_index: NotRequired[int | None]
+
+
+class Cluster(TypedDict):
+    chunk_ids: list[str]
+    source_ids: list[str]
+    maximum_similarity: float
+    cross_source: bool
+
+
+class Evidence(TypedDict):
+    rank: int
+    chunk_id: str
+    document_id: str
+    version: int
+    name: str
+    uri: NotRequired[str | None]
+    title: str | None
+    heading: str | None
+    page: int | None
+    text: str
+    source_id: str
+    trust_domain: str
+    score: float
+    scores: Scores
+    provenance: EvidenceProvenance
+    signals: NotRequired[list[str]]
+    cluster: NotRequired[Cluster | None]
+    observed_at: NotRequired[str | None]
+    valid_from: NotRequired[str | None]
+    valid_to: NotRequired[str | None]
+
+
+class SearchResult(TypedDict):
+    """``withheld`` is there for callers with the audit scope only."""
+
+    trace_id: str
+    route: str
+    route_reason: str
+    results: list[Evidence]
+    degraded: list[str]
+    model_revision: NotRequired[str | None]
+    policy: NotRequired[dict[str, object]]
+    timings_ms: NotRequired[dict[str, float]]
+    withheld: NotRequired[dict[str, int]]
+
+
+class GateReport(TypedDict):
+    score: float
+    threshold: float
+    preset: str | None
+    features: dict[str, float]
+    floors: dict[str, float]
+    reasons: list[str]
+    explanation: str
+    overridden: bool
+
+
+class Attempt(TypedDict):
+    query: str
+    added_terms: list[str]
+    score: float
+    gain: float | None
+    stop_reason: str | None
+
+
+class Answer(TypedDict):
+    """``verdict``: answerable, insufficient or needs_review."""
+
+    answer_id: str
+    verdict: str
+    route: str
+    route_reason: NotRequired[str]
+    retries: int
+    gate: GateReport
+    attempts: list[Attempt]
+    evidence: list[Evidence]
+    envelope: NotRequired[str | None]
+    generation: NotRequired[dict[str, object] | None]
+    degraded: NotRequired[list[str]]
+    model_revision: NotRequired[str | None]
+    policy: NotRequired[dict[str, object]]
+    timings_ms: NotRequired[dict[str, float]]
+
+
+class Health(TypedDict):
+    status: str
+    dependencies: NotRequired[dict[str, object]]
+
+
+class SearchFields(TypedDict, total=False):
+    """What narrows a search. Left out: the service's own default."""
+
+    k: int
+    route: Route
+    fusion: Fusion
+    rerank: bool
+    trust_domains: list[str]
+    source_ids: list[str]
+    filter: dict[str, FilterValue]
+    max_age_seconds: int
+    max_steps: int
+    as_of: dict[str, str]
+
+
+class AnswerFields(SearchFields, total=False):
+    """``threshold`` in place of a preset; ``gate_override`` needs the scope custody/override."""
+
+    preset: Preset
+    threshold: float
+    gate_override: bool
+    generate: bool
