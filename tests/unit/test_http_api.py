@@ -1,0 +1,248 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from custody.domain.model import Principal, Scope
+from custody.errors import ConfigurationError, Unavailable
+from custody.http import Api, Body, Edge, Reply, Request
+from custody.http.principal import principal_from_context, principal_to_context
+
+NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+class FixedClock:
+    def now(self) -> datetime:
+        return NOW
+
+
+class Thing(Body):
+    name: str
+
+
+class Paging(Body):
+    limit: int = 10
+
+
+def build(call: Any = None, **options: Any) -> Api:
+    api = Api("example", lambda: Edge(clock=FixedClock(), max_token_age=timedelta(hours=1)))
+    api.route(
+        "POST", "/things/{id}", scope=Scope.WRITE, summary="Make", request=Thing,
+        query=Paging, replies={201: Thing}, **options,
+    )(call or (lambda request: Reply({"id": request.parameters["id"]}, status=201)))  # fmt: skip
+    api.route("GET", "/things", scope=None, summary="List", replies={200: Thing})(
+        lambda request: Reply({"subject": request.principal.subject})
+    )
+    return api
+
+
+def principal(**changes: Any) -> Principal:
+    values: dict[str, Any] = {
+        "subject": "ann",
+        "tenant": "acme",
+        "groups": frozenset({"staff", 'a "quoted", group'}),
+        "scopes": frozenset({"custody/write"}),
+        "issued_at": NOW - timedelta(minutes=1),
+        "expires_at": NOW + timedelta(minutes=5),
+    }
+    return Principal(**(values | changes))
+
+
+def event(**changes: Any) -> dict[str, Any]:
+    base: dict[str, Any] = {
+        "httpMethod": "POST",
+        "resource": "/things/{id}",
+        "path": "/things/a",
+        "pathParameters": {"id": "a"},
+        "headers": {"Content-Type": "application/json", "IDEMPOTENCY-key": "k"},
+        "queryStringParameters": None,
+        "body": '{"name": "x"}',
+        "isBase64Encoded": False,
+        "requestContext": {
+            "requestId": "req-1",
+            "authorizer": {"principalId": "ann", **principal_to_context(principal())},
+        },
+    }
+    return base | changes
+
+
+def call(api: Api, given: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    response = api(given, None)
+    json.dumps(response)
+    assert set(response) == {"statusCode", "headers", "body", "isBase64Encoded"}
+    assert isinstance(response["body"], str)
+    status = response["statusCode"]
+    assert isinstance(status, int)
+    body = json.loads(response["body"])
+    headers = response["headers"]
+    assert isinstance(headers, dict)
+    if status >= 400:
+        assert headers["content-type"] == "application/problem+json"
+        assert set(body) == {"type", "title", "status", "detail", "code", "field", "trace_id"}
+        assert body["trace_id"] == "req-1"
+        assert body["status"] == status
+    return status, body
+
+
+def test_a_context_of_strings_gives_back_the_principal() -> None:
+    context = principal_to_context(principal())
+    assert all(isinstance(value, str) for value in context.values())
+    assert principal_from_context(context) == principal()
+
+
+def test_a_route_is_served_with_its_parameters_unescaped() -> None:
+    given = event(pathParameters={"id": "a%3Ab"}, path="/things/a%3Ab")
+    assert call(build(), given) == (201, {"id": "a:b"})
+
+
+def test_a_route_is_found_by_path_where_the_resource_is_not_told() -> None:
+    assert call(build(), event(resource="/{proxy+}", path="/things/z"))[1] == {"id": "z"}
+
+
+def test_headers_are_looked_up_without_case() -> None:
+    def reply(request: Request[Thing, Paging]) -> Reply:
+        return Reply({"key": request.header("Idempotency-Key")})
+
+    assert call(build(reply), event())[1] == {"key": "k"}
+
+
+def test_no_caller_is_401() -> None:
+    for context in ({}, {"authorizer": None}, {"authorizer": {}}):
+        status, body = call(build(), event(requestContext={"requestId": "req-1"} | context))
+        assert (status, body["code"]) == (401, "token-missing")
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"expires_at": NOW}, "token-expired"),
+        ({"issued_at": NOW - timedelta(hours=1, seconds=1)}, "token-expired"),
+        ({"issued_at": NOW + timedelta(minutes=2)}, "token-invalid"),
+        ({"tenant": ""}, "token-invalid"),
+        ({"subject": ""}, "token-invalid"),
+    ],
+)
+def test_what_the_cached_authorizer_let_through_is_checked_again(
+    changes: dict[str, Any], code: str
+) -> None:
+    context = principal_to_context(principal(**changes))
+    given = event(requestContext={"requestId": "req-1", "authorizer": context})
+    status, body = call(build(), given)
+    assert (status, body["code"]) == (401, code)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [(name, None) for name in principal_to_context(principal())]
+    + [
+        (name, bad) for name in ("groups", "issued_at", "expires_at") for bad in ("{", '"x"', "[1]")
+    ],
+)
+def test_a_broken_context_is_401(name: str, value: str | None) -> None:
+    context: dict[str, object] = dict(principal_to_context(principal()))
+    if value is None:
+        del context[name]
+    else:
+        context[name] = value
+    given = event(requestContext={"requestId": "req-1", "authorizer": context})
+    assert call(build(), given)[0] == 401
+
+
+def test_a_missing_scope_is_403_before_the_body_is_read() -> None:
+    context = principal_to_context(principal(scopes=frozenset({"custody/read", "custody/writer"})))
+    given = event(requestContext={"requestId": "req-1", "authorizer": context}, body="{")
+    status, body = call(build(), given)
+    assert (status, body["code"]) == (403, "scope-missing")
+
+
+def test_an_unknown_route_or_method_is_404() -> None:
+    for changes in ({"resource": "/x", "path": "/x"}, {"httpMethod": "PATCH"}):
+        assert call(build(), event(**changes))[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "code", "field"),
+    [
+        ({"body": "{"}, 400, "malformed-json", None),
+        ({"body": None}, 400, "malformed-json", None),
+        ({"body": '{"name": "x", "y": 1}'}, 422, "unknown-field", "y"),
+        ({"body": '{"name": 1}'}, 422, "invalid-field", "name"),
+        ({"body": "x" * (6 * 1024 * 1024 + 1)}, 413, "body-too-large", None),
+        ({"queryStringParameters": {"limit": "many"}}, 422, "invalid-field", "limit"),
+        ({"queryStringParameters": {"more": "1"}}, 422, "unknown-field", "more"),
+        (
+            {
+                "queryStringParameters": {"limit": "2"},
+                "multiValueQueryStringParameters": {"limit": ["1", "2"]},
+            },
+            422, "invalid-field", "limit",
+        ),
+    ],
+)  # fmt: skip
+def test_bad_input_is_a_problem_with_the_field(
+    changes: dict[str, Any], status: int, code: str, field: str | None
+) -> None:
+    got, body = call(build(), event(**changes))
+    assert (got, body["code"], body["field"]) == (status, code, field)
+
+
+def test_a_query_parameter_is_text_that_may_be_a_number() -> None:
+    api = build(lambda request: Reply({"limit": request.query.limit}))
+    assert call(api, event(queryStringParameters={"limit": "3"}))[1] == {"limit": 3}
+
+
+def test_a_base64_body_is_decoded() -> None:
+    given = event(body="eyJuYW1lIjogIngifQ==", isBase64Encoded=True)
+    assert call(build(), given)[0] == 201
+
+
+def test_a_body_where_none_is_taken_is_refused() -> None:
+    status, body = call(build(), event(httpMethod="GET", resource="/things", path="/things"))
+    assert (status, body["code"]) == (400, "unexpected-body")
+
+
+def test_a_failure_shows_nothing_of_itself() -> None:
+    def fail(request: Request[Thing, Paging]) -> Reply:
+        raise RuntimeError("secret-password in the message")
+
+    status, body = call(build(fail), event())
+    assert (status, body["code"]) == (500, "internal")
+    assert "secret" not in json.dumps(body)
+
+
+def test_an_outage_is_503_with_its_code_and_when_to_come_back() -> None:
+    def fail(request: Request[Thing, Paging]) -> Reply:
+        raise Unavailable("The index did not answer.", code="index-unavailable")
+
+    response = build(fail)(event(), None)
+    assert response["statusCode"] == 503
+    headers = response["headers"]
+    assert isinstance(headers, dict)
+    assert headers["retry-after"] == "5"
+
+
+def test_a_broken_deployment_is_an_internal_problem() -> None:
+    def edge() -> Edge:
+        raise ConfigurationError("CUSTODY_MAX_TOKEN_AGE_SECONDS: not a number")
+
+    api = build()
+    api._edge = edge
+    status, body = call(api, event())
+    assert (status, body["code"]) == (500, "internal")
+    assert "CUSTODY" not in json.dumps(body)
+
+
+def test_a_reply_that_is_not_json_is_an_internal_problem() -> None:
+    assert call(build(lambda request: Reply({"score": float("nan")})), event())[0] == 500
+
+
+def test_counts_are_written_as_metrics(capsys: pytest.CaptureFixture[str]) -> None:
+    api = build(lambda request: Reply({}, counts={"Served": 2, "Search_ms": 1.5}))
+    assert call(api, event())[0] == 200
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    metric = next(line for line in lines if "_aws" in line)
+    assert metric["Served"] == [2.0]
+    assert metric["service"] == "example"
