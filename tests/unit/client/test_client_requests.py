@@ -1,0 +1,353 @@
+"""What the client sends and what it makes of replies, over an in-memory transport."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+
+import httpx2
+import pytest
+
+from custody_client import (
+    Client,
+    CustodyApiError,
+    CustodyClientError,
+    CustodyTimeoutError,
+    CustodyUnreachableError,
+)
+from custody_client.transport import backoff, retry_after_seconds
+from custody_client.waiting import Waiter
+
+BASE = "https://custody.example/v1"
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+class Recorder:
+    """A transport that answers by a function and keeps the requests."""
+
+    def __init__(self, reply: Callable[[httpx2.Request], httpx2.Response]) -> None:
+        self.requests: list[httpx2.Request] = []
+        self._reply = reply
+
+    def __call__(self, request: httpx2.Request) -> httpx2.Response:
+        request.read()
+        self.requests.append(request)
+        return self._reply(request)
+
+
+def client_for(
+    reply: Callable[[httpx2.Request], httpx2.Response] | None = None,
+    *,
+    token: str | Callable[[], str] | None = "secret-token",
+    waiter: Waiter | None = None,
+) -> tuple[Client, Recorder]:
+    recorder = Recorder(reply or (lambda request: httpx2.Response(200, json={})))
+    transport = httpx2.MockTransport(recorder)
+    return Client(BASE, token, transport=transport, waiter=waiter, attempts=1), recorder
+
+
+def body_of(request: httpx2.Request) -> dict[str, object]:
+    return json.loads(request.content)
+
+
+def test_a_document_is_sent_with_only_the_fields_that_were_given():
+    client, sent = client_for()
+    client.put_document("a", "notes", "hello", "text/plain")
+    assert body_of(sent.requests[0]) == {
+        "document_id": "a",
+        "source_id": "notes",
+        "content": "hello",
+        "content_type": "text/plain",
+    }
+
+
+def test_bytes_travel_in_base64_and_times_in_utc():
+    client, sent = client_for()
+    here = timezone(timedelta(hours=2))
+    client.put_document(
+        "a", "notes", b"\x00\xff", "application/pdf",
+        acl=["group:x"], valid_from=datetime(2026, 1, 1, 2, tzinfo=here), metadata={"year": 2026},
+    )  # fmt: skip
+    body = body_of(sent.requests[0])
+    assert body["content_base64"] == "AP8="
+    assert "content" not in body
+    assert body["valid_from"] == "2026-01-01T00:00:00Z"
+    assert body["acl"] == {"allow": ["group:x"]}
+    assert body["metadata"] == {"year": 2026}
+
+
+def test_a_time_without_a_zone_is_refused_before_anything_is_sent():
+    client, sent = client_for()
+    with pytest.raises(ValueError, match="time zone"):
+        client.put_document("a", "n", "x", "text/plain", valid_from=datetime(2026, 1, 1))  # noqa: DTZ001
+    assert sent.requests == []
+
+
+def test_an_acl_given_as_one_string_is_refused():
+    client, sent = client_for()
+    with pytest.raises(TypeError):
+        client.put_document("a", "n", "x", "text/plain", acl="group:x")
+    assert sent.requests == []
+
+
+def test_nan_is_refused_before_anything_is_sent():
+    client, sent = client_for()
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        client.put_document("a", "n", "x", "text/plain", metadata={"score": float("nan")})
+    assert sent.requests == []
+
+
+@pytest.mark.parametrize(
+    ("call", "method", "path"),
+    [
+        (lambda c: c.put_source("s", trust_domain="d", writers=["user:u"]), "PUT", "/sources/s"),
+        (lambda c: c.put_document("a", "s", "x", "text/plain"), "POST", "/documents"),
+        (lambda c: c.set_acl("a", ["user:u"]), "PUT", "/documents/a/acl"),
+        (lambda c: c.delete_document("a", "why"), "DELETE", "/documents/a"),
+        (lambda c: c.create_upload("s", "n.pdf", "application/pdf", 5), "POST", "/uploads"),
+    ],
+)
+def test_each_state_changing_call_has_an_idempotency_key_of_its_own(call, method, path):
+    client, sent = client_for()
+    call(client)
+    call(client)
+    keys = [request.headers["idempotency-key"] for request in sent.requests]
+    assert len(set(keys)) == 2
+    assert {(r.method, r.url.path) for r in sent.requests} == {(method, "/v1" + path)}
+
+
+def test_a_given_idempotency_key_and_if_match_are_sent():
+    client, sent = client_for()
+    client.set_acl("a", ["user:u"], idempotency_key="mine", if_match='"7"')
+    assert sent.requests[0].headers["idempotency-key"] == "mine"
+    assert sent.requests[0].headers["if-match"] == '"7"'
+
+
+@pytest.mark.parametrize("call", [lambda c: c.search("q"), lambda c: c.answer("q")])
+def test_searches_and_answers_have_no_idempotency_key(call):
+    client, sent = client_for()
+    call(client)
+    assert "idempotency-key" not in sent.requests[0].headers
+
+
+def test_a_drop_id_keeps_its_colon_and_odd_ids_are_escaped():
+    client, sent = client_for()
+    client.get_document("notes:abc234")
+    client.get_document("a b?c#d")
+    assert sent.requests[0].url.raw_path == b"/v1/documents/notes:abc234"
+    assert sent.requests[1].url.raw_path == b"/v1/documents/a%20b%3Fc%23d"
+
+
+@pytest.mark.parametrize("document_id", ["", "..", ".", "a/b", "../sources"])
+def test_an_id_that_would_leave_its_path_is_refused(document_id):
+    client, sent = client_for()
+    with pytest.raises(ValueError, match="identifier"):
+        client.get_document(document_id)
+    assert sent.requests == []
+
+
+def test_a_token_function_is_called_for_each_request():
+    tokens = iter(["one", "two"])
+    client, sent = client_for(token=lambda: next(tokens))
+    client.list_sources()
+    client.list_sources()
+    assert [r.headers["authorization"] for r in sent.requests] == ["Bearer one", "Bearer two"]
+
+
+@pytest.mark.parametrize("token", ["", None, "a b", "a\nx: y", "é"])
+def test_a_token_that_is_none_is_refused_before_anything_is_sent(token):
+    client, sent = client_for(token=token)
+    with pytest.raises(CustodyClientError):
+        client.list_sources()
+    assert sent.requests == []
+
+
+def test_health_sends_no_token_and_tells_an_unhealthy_service():
+    client, sent = client_for(lambda r: httpx2.Response(503, json={"status": "degraded"}))
+    assert client.health()["status"] == "degraded"
+    assert "authorization" not in sent.requests[0].headers
+
+
+def test_a_problem_becomes_a_typed_error():
+    told = {"code": "acl-required", "detail": "Give an ACL.", "field": "acl", "trace_id": "t-9"}
+    client, _ = client_for(lambda r: httpx2.Response(422, json=told))
+    with pytest.raises(CustodyApiError) as raised:
+        client.put_document("a", "n", "x", "text/plain")
+    error = raised.value
+    assert (error.status, error.code, error.field, error.detail, error.trace_id) == (
+        422, "acl-required", "acl", "Give an ACL.", "t-9",
+    )  # fmt: skip
+    assert "secret-token" not in f"{error!r} {error}"
+
+
+def test_a_gateway_refusal_has_a_code_of_its_status():
+    client, _ = client_for(lambda r: httpx2.Response(401, json={"message": "Unauthorized"}))
+    with pytest.raises(CustodyApiError) as raised:
+        client.list_sources()
+    assert (raised.value.code, raised.value.detail) == ("http-401", "Unauthorized")
+
+
+@pytest.mark.parametrize("content", [b"<html>hello</html>", b"[1]", b'"x"'])
+def test_a_reply_that_is_not_the_apis_is_no_result(content):
+    client, _ = client_for(lambda r: httpx2.Response(200, content=content))
+    with pytest.raises(CustodyUnreachableError, match="Custody API"):
+        client.list_sources()
+
+
+def test_a_redirect_is_not_followed_with_the_token():
+    client, sent = client_for(
+        lambda r: httpx2.Response(302, headers={"location": "https://elsewhere.example/"})
+    )
+    with pytest.raises(CustodyApiError):
+        client.list_sources()
+    assert len(sent.requests) == 1
+
+
+def test_search_and_answer_fields_are_sent_as_named():
+    client, sent = client_for()
+    client.search("q", k=3, filter={"year": {"gte": 2020}}, source_ids=["s"], rerank=False)
+    client.answer("q", threshold=0.4, gate_override=True)
+    assert body_of(sent.requests[0]) == {
+        "query": "q", "k": 3, "filter": {"year": {"gte": 2020}}, "source_ids": ["s"],
+        "rerank": False,
+    }  # fmt: skip
+    assert body_of(sent.requests[1]) == {"query": "q", "threshold": 0.4, "gate_override": True}
+
+
+@pytest.mark.parametrize("base", ["ftp://x/v1", "custody.example", "http://"])
+def test_an_address_that_is_none_is_refused(base):
+    with pytest.raises(ValueError, match="base_url"):
+        Client(base, "t")
+
+
+# --- waiting ------------------------------------------------------------------------------------
+
+
+class Steps:
+    """A clock that only moves when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.slept: list[float] = []
+
+    def waiter(self) -> Waiter:
+        return Waiter(sleep=self.sleep, monotonic=lambda: self.now)
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+def drop(state: str, version: str) -> dict[str, object]:
+    return {"source_id": "s", "name": "a.md", "state": state, "object_version": version}
+
+
+def test_a_drop_is_waited_for_through_not_seen_yet_pending_and_an_earlier_upload():
+    replies = iter(
+        [
+            httpx2.Response(404, json={"code": "not-found"}),
+            httpx2.Response(200, json={"drops": [drop("ACTIVE", "v1")]}),
+            httpx2.Response(200, json={"drops": [drop("PENDING", "v2")]}),
+            httpx2.Response(200, json={"drops": [drop("ACTIVE", "v2")]}),
+        ]
+    )
+    steps = Steps()
+    client, sent = client_for(lambda r: next(replies), waiter=steps.waiter())
+    found = client.wait_for_drop("a.md", "s", object_version="v2")
+    assert found["object_version"] == "v2"
+    assert len(sent.requests) == 4
+    assert steps.slept == sorted(steps.slept)
+
+
+def test_a_drop_of_another_source_is_not_ours():
+    client, _ = client_for(lambda r: httpx2.Response(200, json={"drops": [drop("ACTIVE", "v")]}))
+    assert client.find_drop("a.md", "other") is None
+
+
+def test_waiting_ends_with_the_last_state_that_was_seen():
+    steps = Steps()
+    receipt = {"erasure_id": "e", "state": "PARTIAL", "artifacts": []}
+    client, _ = client_for(lambda r: httpx2.Response(200, json=receipt), waiter=steps.waiter())
+    with pytest.raises(CustodyTimeoutError) as raised:
+        client.wait_for_erasure("e", timeout=5)
+    assert raised.value.last == receipt
+    assert steps.now == pytest.approx(5)
+
+
+def test_waiting_for_a_document_counts_a_later_version_but_not_an_earlier_one():
+    def reply(versions: list[dict[str, object]]) -> httpx2.Response:
+        live = {"document_id": "a", "version": 1, "state": "ACTIVE", "versions": versions}
+        return httpx2.Response(200, json=live)
+
+    first = {"version": 1, "state": "ACTIVE"}
+    replies = iter(
+        [
+            reply([{"version": 2, "state": "PENDING"}, first]),
+            reply([{"version": 2, "state": "REJECTED"}, first]),
+        ]
+    )
+    client, sent = client_for(lambda r: next(replies), waiter=Steps().waiter())
+    client.wait_for_document("a", version=2)
+    assert len(sent.requests) == 2
+
+
+def test_a_refusal_ends_the_waiting():
+    client, sent = client_for(lambda r: httpx2.Response(403, json={"code": "scope-missing"}))
+    with pytest.raises(CustodyApiError):
+        client.wait_for_drop("a.md", "s")
+    assert len(sent.requests) == 1
+
+
+# --- retries ------------------------------------------------------------------------------------
+
+
+def refusal(status: int, retry_after: float | None = None) -> CustodyApiError:
+    return CustodyApiError(status, "c", None, "d", None, retry_after=retry_after)
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (refusal(503), True),
+        (refusal(429, 2.0), 2.0),
+        (refusal(503, 0.0), 0.0),
+        (refusal(503, 3600.0), False),
+        (refusal(500), False),
+        (refusal(502), False),
+        (refusal(409), False),
+        (CustodyUnreachableError("gone"), False),
+        (KeyError("x"), False),
+    ],
+)
+def test_only_429_and_503_are_tried_again_and_never_after_an_hour(error, expected):
+    assert backoff(error) is expected or backoff(error) == expected
+    assert isinstance(backoff(error), bool) == isinstance(expected, bool)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("7", 7.0),
+        (" 7 ", 7.0),
+        ("Sun, 01 Mar 2026 12:00:09 GMT", 9.0),
+        ("Sun, 01 Mar 2026 11:00:00 GMT", 0.0),
+        ("-3", None),
+        ("1.5", None),
+        ("soon", None),
+        ("²", None),
+        (None, None),
+    ],
+)
+def test_retry_after_is_seconds_or_a_date(value, expected):
+    assert retry_after_seconds(value, NOW) == expected
+
+
+def test_importing_the_client_loads_no_http_library():
+    code = "import sys, custody_client; print({'httpx2', 'stamina'} & set(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "set()"
