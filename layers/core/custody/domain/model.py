@@ -204,7 +204,9 @@ class Head:
 
     ``accepted_version`` is the newest version that was let in (it may still be PENDING).
     ``narrowed_to`` holds a narrower ACL that is in force before its statement is signed.
-    ``erased_through`` is the highest version that an erasure covers.
+    ``erased_through`` is the highest version that an erasure covers. ``acl_through`` is the highest
+    version that had been accepted when the ACL was last changed: such a version, flipped later,
+    yields to the changed ACL.
     """
 
     key: DocumentKey
@@ -231,6 +233,7 @@ class Head:
     valid_to: datetime | None = None
     recorded_at: datetime | None = None
     updated_at: datetime | None = None
+    acl_through: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,56 @@
+"""Jobs in memory: collected for a test, or drained in process."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from custody.domain.jobs import Job
+
+
+class MemoryJobs:
+    """``sent`` keeps every job ever sent; ``pending`` those not yet drained."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pending: deque[Job] = deque()
+        self._sent: list[Job] = []
+
+    def send(self, jobs: Iterable[Job]) -> None:
+        batch = list(jobs)
+        with self._lock:
+            self._pending.extend(batch)
+            self._sent.extend(batch)
+
+    @property
+    def sent(self) -> tuple[Job, ...]:
+        with self._lock:
+            return tuple(self._sent)
+
+    @property
+    def pending(self) -> tuple[Job, ...]:
+        with self._lock:
+            return tuple(self._pending)
+
+    def drain(self, handlers: Mapping[type, Callable[[Any], object]]) -> int:
+        """Hand each pending job to the handler of its type, those that handlers send included.
+
+        Returns how many were done. A job whose handler raises goes back to the front and the
+        error goes on to the caller, as a queue would deliver it again. A type without a handler
+        raises KeyError.
+        """
+        done = 0
+        while True:
+            with self._lock:
+                if not self._pending:
+                    return done
+                job = self._pending.popleft()
+            try:
+                handlers[type(job)](job)
+            except BaseException:
+                with self._lock:
+                    self._pending.appendleft(job)
+                raise
+            done += 1
