@@ -1,0 +1,183 @@
+"""Reciprocal Rank Fusion of ranked legs, and the linear fallback.
+
+    RRF(d) = sum over legs of w_leg / (k + rank_leg(d))
+
+ranks start at 1 and a leg that does not hold d adds nothing. Source: Cormack, Clarke, Büttcher,
+"Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning Methods", SIGIR 2009;
+k = 60 is theirs. Score magnitudes play no part, so BM25 and cosine need no common scale.
+
+A leg is a sequence of (chunk_id, score), best first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from custody.errors import IntegrityError
+
+type Scored = tuple[str, float]
+type Leg = Sequence[Scored]
+
+LINEAR_WEIGHTS = (0.6, 0.4)  # semantic, lexical
+
+
+@dataclass(frozen=True, slots=True)
+class RRFConfig:
+    """``retrieve_k``: how deep a leg is read; ``final_k``: how many are returned."""
+
+    k: float = 60
+    retrieve_k: int = 50
+    final_k: int = 10
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.k) or self.k < 0 or self.retrieve_k < 1 or self.final_k < 1:
+            raise IntegrityError("k >= 0, retrieve_k and final_k >= 1", code="invalid-fusion")
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """``ranks``: this id's rank in each leg, from 1; None where the leg does not hold it."""
+
+    chunk_id: str
+    score: float
+    ranks: tuple[int | None, ...]
+
+
+def leg_depth(k: int) -> int:
+    """How deep each leg is read for ``k`` results. Fixed steps, so that the top 5 is a prefix of
+    the top 10 and no page is cut from another list."""
+    return 50 if k <= 10 else 200
+
+
+def ranker(method: str, legs: int) -> str:
+    """The name under which a reputation policy keeps the bounds of this scale of scores: what two
+    legs sum to is twice what one can reach."""
+    return "rrf-single" if method == "rrf" and legs == 1 else method
+
+
+def by_score(leg: Leg) -> list[Scored]:
+    """Sorted by (-score, chunk_id): one order for tied scores, whatever shard or index they came
+    from. Raises as ``fuse`` does."""
+    _check(leg)
+    return sorted(leg, key=_descending)
+
+
+def fuse(
+    *legs: Leg, config: RRFConfig | None = None, weights: Sequence[float] | None = None
+) -> list[Fused]:
+    """Fuse by rank; best first, ties by chunk_id, at most ``config.final_k``.
+
+    A sorted leg keeps its positions; an unsorted one is sorted by (-score, chunk_id) first.
+    ``weights``: one above zero for each leg, 1.0 by default. Raises IntegrityError: invalid-leg
+    for a repeated id or a score that is no finite number, invalid-fusion for the weights.
+    """
+    settings = config or RRFConfig()
+    factors = _weights(weights, len(legs))
+    ranks: dict[str, list[int | None]] = {}
+    for position, leg in enumerate(legs):
+        for rank, (chunk_id, _) in enumerate(_ordered(leg)[: settings.retrieve_k], start=1):
+            ranks.setdefault(chunk_id, [None] * len(legs))[position] = rank
+    fused = [
+        Fused(
+            chunk_id,
+            # fsum: the order of the legs can't move a last bit, and so a tie
+            math.fsum(
+                factor / (settings.k + rank)
+                for factor, rank in zip(factors, of, strict=True)
+                if rank is not None
+            ),
+            tuple(of),
+        )
+        for chunk_id, of in ranks.items()
+    ]
+    fused.sort(key=lambda item: (-item.score, item.chunk_id))
+    return fused[: settings.final_k]
+
+
+def fuse_linear(
+    *legs: Leg, weights: Sequence[float] = LINEAR_WEIGHTS, config: RRFConfig | None = None
+) -> list[Fused]:
+    """The fallback: a weighted sum of each leg's min-max normalised scores, 0 where absent. One
+    outlier moves every other score of its leg, which RRF rules out. Raises as ``fuse``."""
+    settings = config or RRFConfig()
+    factors = _weights(weights, len(legs))
+    ranks: dict[str, list[int | None]] = {}
+    terms: dict[str, list[float]] = {}
+    for position, (factor, leg) in enumerate(zip(factors, legs, strict=True)):
+        deep = _ordered(leg)[: settings.retrieve_k]
+        for rank, (chunk_id, score) in enumerate(normalize_scores(deep), start=1):
+            ranks.setdefault(chunk_id, [None] * len(legs))[position] = rank
+            terms.setdefault(chunk_id, []).append(factor * score)
+    fused = [
+        Fused(chunk_id, math.fsum(terms[chunk_id]), tuple(of)) for chunk_id, of in ranks.items()
+    ]
+    fused.sort(key=lambda item: (-item.score, item.chunk_id))
+    return fused[: settings.final_k]
+
+
+def normalize_scores(leg: Leg) -> list[Scored]:
+    """Min-max to 0..1, order kept. A constant list becomes 1.0 throughout, an empty one stays
+    empty. Raises as ``fuse``."""
+    _check(leg)
+    if not leg:
+        return []
+    scores = [score for _, score in leg]
+    low, high = min(scores), max(scores)
+    if low == high:
+        return [(chunk_id, 1.0) for chunk_id, _ in leg]
+    span = high / 2 - low / 2  # halves: the difference of two finite numbers may overflow
+    if span == 0:  # so close that half the difference is no number
+        return [(chunk_id, float(score == high)) for chunk_id, score in leg]
+    return [(chunk_id, (score / 2 - low / 2) / span) for chunk_id, score in leg]
+
+
+def roll_up(ranked: Leg, parents: Mapping[str, str]) -> list[Scored]:
+    """From chunks to their documents or sources: each parent once, where its best chunk stands,
+    with that chunk's score; more chunks give no more. KeyError for a chunk without a parent."""
+    best: dict[str, float] = {}
+    for chunk_id, score in ranked:
+        best.setdefault(parents[chunk_id], score)
+    return list(best.items())
+
+
+def _descending(item: Scored) -> tuple[float, str]:
+    return (-item[1], item[0])
+
+
+def _ordered(leg: Leg) -> Leg:
+    _check(leg)
+    if all(leg[at][1] >= leg[at + 1][1] for at in range(len(leg) - 1)):
+        return leg
+    return sorted(leg, key=_descending)
+
+
+def _check(leg: Leg) -> None:
+    seen: set[str] = set()
+    for chunk_id, score in leg:
+        if not _is_id(chunk_id) or chunk_id in seen:
+            raise IntegrityError("An id is empty or repeated in a leg.", code="invalid-leg")
+        if not _is_number(score):
+            raise IntegrityError("A score is no finite number.", code="invalid-leg")
+        seen.add(chunk_id)
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond what a float holds
+        return False
+
+
+def _weights(weights: Sequence[float] | None, legs: int) -> Sequence[float]:
+    factors = (1.0,) * legs if weights is None else weights
+    if len(factors) != legs or not all(_is_number(factor) and factor > 0 for factor in factors):
+        raise IntegrityError("A leg needs one weight above zero.", code="invalid-fusion")
+    return factors
