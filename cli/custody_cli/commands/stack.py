@@ -1,0 +1,110 @@
+"""up, down, status, token: the local stack."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from custody_cli import output
+from custody_cli.errors import NO, usage
+from custody_cli.local import LocalStatus, local_stack, not_running
+from custody_cli.options import Json, command, names
+from custody_cli.target import READ
+
+SCOPES = frozenset(
+    f"custody/{name}" for name in ("read", "write", "erase", "govern", "audit", "override")
+)
+
+
+class Index(StrEnum):
+    EMBEDDED = "embedded"
+    OPENSEARCH = "opensearch"
+
+
+@command
+def up(
+    *,
+    index: Annotated[
+        Index, typer.Option(help="opensearch needs Java 17 and Maven, or OPENSEARCH_URL.")
+    ] = Index.EMBEDDED,
+    port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="Port of the local AWS; 0 takes a free one."),
+    ] = None,
+    opensearch_port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port of OpenSearch; 0 takes a free one.")
+    ] = None,
+    model: Annotated[str, typer.Option(envvar="CUSTODY_MODEL", help="Embedding model.")] = "minilm",
+    as_json: Json = False,
+) -> None:
+    """Start the whole service on this machine and leave it running."""
+    started = local_stack().up(
+        index=index.value, model=model, port=port, opensearch_port=opensearch_port
+    )
+    _tell(started, as_json=as_json)
+
+
+@command
+def down(*, as_json: Json = False) -> None:
+    """Stop the local stack."""
+    stopped = local_stack().down()
+    if as_json:
+        output.show_json({"stopped": stopped})
+    else:
+        output.note("The local stack is stopped." if stopped else "Nothing was running.")
+
+
+@command
+def status(*, as_json: Json = False) -> int:
+    """Say whether the local stack runs, and where. Exit code 1 when it doesn't."""
+    found = local_stack().status()
+    _tell(found, as_json=as_json)
+    return 0 if found.running else NO
+
+
+@command
+def token(
+    *,
+    tenant: Annotated[str, typer.Option(help="The tenant claim.")],
+    subject: Annotated[str, typer.Option(help="The sub claim.")],
+    groups: Annotated[str, typer.Option(help="Groups, separated by commas.")] = "",
+    scopes: Annotated[
+        str, typer.Option(help='Scopes, such as "custody/read custody/write".')
+    ] = READ,
+    as_json: Json = False,
+) -> None:
+    """Print a token of the local issuer, and nothing else."""
+    wanted = names(scopes)
+    unknown = sorted(set(wanted) - SCOPES)
+    if unknown:
+        raise usage(
+            f"There is no scope {unknown[0]!r}.", f"The scopes: {' '.join(sorted(SCOPES))}."
+        )
+    stack = local_stack()
+    found = stack.status()
+    if not found.running:
+        raise not_running(found.problems)
+    minted = stack.token(tenant=tenant, subject=subject, groups=names(groups), scopes=wanted)
+    if as_json:
+        output.show_json({"token": minted})
+    else:
+        typer.echo(minted)
+
+
+def _tell(found: LocalStatus, *, as_json: bool) -> None:
+    if as_json:
+        output.show_json(found.as_json())
+        return
+    if not found.running:
+        output.note(not_running(found.problems).detail)
+        output.note("Start one with `custody up`.")
+        return
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None)
+    for name, value in found.as_json().items():
+        if value and name != "running":
+            table.add_row(output.text(name, "bold"), output.text(value))
+    output.show(table)

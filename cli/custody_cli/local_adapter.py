@@ -1,0 +1,63 @@
+"""Connects the command to the stack that runs on this machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection
+from typing import Literal, cast
+
+from custody_cli.local import LocalStatus
+from custody_local.progress import Progress
+from custody_local.stack import EMULATOR_PORT, Stack
+
+
+class StackOnThisMachine:
+    """Says its steps on stderr where a person looks at it."""
+
+    def __init__(self) -> None:
+        self._stack = Stack(progress=Progress(quiet=not sys.stderr.isatty()))
+
+    def up(
+        self, *, index: str, model: str, port: int | None, opensearch_port: int | None
+    ) -> LocalStatus:
+        before = self._stack.status()
+        try:
+            self._stack.up(
+                index=cast("Literal['embedded', 'opensearch']", index),
+                model=model,
+                port=EMULATOR_PORT if port is None else port,
+                opensearch_port=opensearch_port,
+            )
+        except BaseException:
+            # Nothing half-started stays behind. What ran before keeps running.
+            if not before.running and self._stack.status().state is not None:
+                self._stack.down()
+            raise
+        return self.status()
+
+    def down(self) -> bool:
+        return self._stack.down()
+
+    def status(self) -> LocalStatus:
+        found = self._stack.status()
+        if found.state is None:
+            return LocalStatus(running=False)
+        if not found.running:
+            return LocalStatus(running=False, problems=found.problems)
+        state = found.state
+        return LocalStatus(
+            running=True,
+            api_url=state.api_url,
+            index=state.index,
+            opensearch_url=state.opensearch_url or None,
+            bucket=state.bucket,
+            endpoint_url=state.endpoint_url,
+            region=state.region,
+            model=state.model,
+            issuer=state.issuer,
+        )
+
+    def token(
+        self, *, tenant: str, subject: str, groups: Collection[str], scopes: Collection[str]
+    ) -> str:
+        return self._stack.mint_token(tenant=tenant, subject=subject, groups=groups, scopes=scopes)

@@ -1,0 +1,69 @@
+"""Options that several commands share, and the frame that every command runs in."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from custody_cli import output
+from custody_cli.errors import UNABLE, CommandError, from_service, usage
+from custody_cli.target import Who
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+Tenant = Annotated[
+    str | None,
+    typer.Option("--tenant", envvar="CUSTODY_TENANT", help="Tenant (local stack: local)."),
+]
+Subject = Annotated[
+    str | None,
+    typer.Option("--subject", envvar="CUSTODY_SUBJECT", help="Who asks (local stack: me)."),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option("--groups", envvar="CUSTODY_GROUPS", help="Groups, separated by commas."),
+]
+
+
+def who(tenant: str | None, subject: str | None, groups: str | None) -> Who:
+    return Who(tenant or None, subject or None, names(groups))
+
+
+def names(text: str | None) -> tuple[str, ...]:
+    """Names separated by commas or white space."""
+    return tuple(name for name in (text or "").replace(",", " ").split() if name)
+
+
+def command[**P](body: Callable[P, int | None]) -> Callable[P, None]:
+    """Runs a command: its return value is the exit code, and what it raises is said."""
+
+    @functools.wraps(body)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        as_json = bool(kwargs.get("as_json", False))
+        try:
+            code = body(*args, **kwargs)
+        except Exception as error:
+            told = _told(error)
+            if told is None:
+                raise
+            output.fail(told, as_json=as_json)
+            raise typer.Exit(told.exit_code) from error
+        raise typer.Exit(code or 0)
+
+    return run
+
+
+def _told(error: Exception) -> CommandError | None:
+    if isinstance(error, CommandError):
+        return error
+    from custody_client import CustodyClientError
+    from custody_local.errors import LocalStackError
+
+    if isinstance(error, LocalStackError):
+        return CommandError(UNABLE, "local-stack", str(error))
+    told = from_service(error)
+    if told is None and isinstance(error, CustodyClientError):
+        return usage(str(error))
+    return told

@@ -1,0 +1,198 @@
+"""Replies as a person wants to see them. Each function gives rich renderables, top to bottom."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from rich.table import Table
+from rich.text import Text
+
+from custody_cli.output import plain, text
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from custody_client.types import (
+        Answer,
+        Document,
+        Erasure,
+        Evidence,
+        LegScore,
+        Provenance,
+        SearchResult,
+    )
+
+SNIPPET = 160
+_VERDICT_STYLE = {"answerable": "bold green", "insufficient": "bold red", "needs_review": "yellow"}
+
+
+def search(found: SearchResult, *, full: bool = False) -> list[RenderableType]:
+    parts: list[RenderableType] = [
+        text(f"{len(found['results'])} results, route {found['route']} ({found['route_reason']})")
+    ]
+    if found["results"]:
+        parts.append(evidence(found["results"], full=full))
+    parts += _signals(found["results"])
+    parts += _degraded(found.get("degraded", []))
+    withheld = found.get("withheld")
+    if withheld:
+        told = ", ".join(f"{reason}: {count}" for reason, count in sorted(withheld.items()))
+        parts.append(text(f"withheld: {told}", "yellow"))
+    parts.append(text(f"trace {found['trace_id']}", "dim"))
+    return parts
+
+
+def evidence(items: Sequence[Evidence], *, full: bool = False) -> Table:
+    """Rank, document, score with its parts, provenance, passage."""
+    table = Table(show_lines=full, pad_edge=False)
+    table.add_column("#", justify="right")
+    table.add_column("document", overflow="fold", max_width=30)
+    table.add_column("score", justify="right")
+    table.add_column("semantic / lexical / reputation", justify="right", overflow="fold")
+    table.add_column("provenance")
+    table.add_column("passage", overflow="fold", ratio=1)
+    for item in items:
+        scores = item["scores"]
+        legs = f"{_leg(scores['semantic'])} / {_leg(scores['lexical'])}"
+        outcome = item["provenance"]["outcome"]
+        table.add_row(
+            text(item["rank"]),
+            _document_cell(item),
+            text(f"{item['score']:.3f}"),
+            text(f"{legs} / {_number(scores['reputation'])}"),
+            text(outcome, "green" if outcome == "VERIFIED" else "bold red"),
+            text(item["text"] if full else snippet(item["text"])),
+        )
+    return table
+
+
+def _document_cell(item: Evidence) -> Text:
+    place = f"p. {item['page']}" if item["page"] is not None else (item["heading"] or "")
+    return Text.assemble(
+        text(item["title"] or item["name"], "bold"),
+        text(f"\n{item['name']} v{item['version']}"),
+        text(f"\n{place}" if place else ""),
+        text(f"\n{item['source_id']}, {item['trust_domain']}", "dim"),
+    )
+
+
+def answer(given: Answer, *, full: bool = False) -> list[RenderableType]:
+    gate = given["gate"]
+    parts: list[RenderableType] = [
+        text(given["verdict"], _VERDICT_STYLE.get(given["verdict"], "bold")),
+        text(f"score {gate['score']:.3f}, threshold {gate['threshold']:.3f}"
+             f" ({gate['preset'] or 'given'}){', overridden' if gate['overridden'] else ''}"),
+        text(f"reasons: {', '.join(gate['reasons'])}"),
+        text(gate["explanation"]),
+    ]  # fmt: skip
+    features = Table("feature", "value", "floor", title="gate", title_justify="left")
+    for name, value in gate["features"].items():
+        features.add_row(text(name), text(_number(value)), text(_number(gate["floors"].get(name))))
+    parts.append(features)
+    if len(given["attempts"]) > 1:
+        parts.append(_attempts(given))
+    if given["evidence"]:
+        parts.append(evidence(given["evidence"], full=full))
+    parts += _signals(given["evidence"])
+    parts += _degraded(given.get("degraded", []))
+    parts.append(text(f"answer {given['answer_id']}", "dim"))
+    return parts
+
+
+def _attempts(given: Answer) -> Table:
+    table = Table("try", "added terms", "score", "stopped", title="rewrites", title_justify="left")
+    for number, attempt in enumerate(given["attempts"], start=1):
+        table.add_row(
+            text(number),
+            text(", ".join(attempt["added_terms"]) or "-"),
+            text(_number(attempt["score"])),
+            text(attempt["stop_reason"] or ""),
+        )
+    return table
+
+
+def erasure(receipt: Erasure) -> list[RenderableType]:
+    state = receipt["state"]
+    table = Table("copy", "level", "verified at", "detail")
+    for artifact in receipt["artifacts"]:
+        table.add_row(
+            text(artifact["location"]),
+            text(artifact["level"]),
+            text(artifact.get("verified_at")),
+            text(artifact.get("detail")),
+        )
+    style = "bold green" if state == "COMPLETE" else "bold yellow"
+    return [text(f"{receipt['erasure_id']}: {state}", style), table]
+
+
+def document(found: Document, provenance: Provenance) -> list[RenderableType]:
+    parts: list[RenderableType] = [_pairs(found, skip={"versions"})]
+    versions = found.get("versions", [])
+    if versions:
+        table = Table("version", "state", "sha-256", "reasons")
+        for version in versions:
+            table.add_row(
+                text(version["version"]),
+                text(version["state"]),
+                text((version.get("content_sha256") or "")[:16]),
+                text(", ".join(version.get("reasons", []))),
+            )
+        parts.append(table)
+    parts.append(text(f"statement of version {provenance['version']}", "bold"))
+    signatures = cast("list[dict[str, Any]]", provenance["envelope"].get("signatures", []))
+    parts += [text(f"signed by {signature.get('keyid')}") for signature in signatures]
+    parts.append(text(_statement(provenance)))
+    return parts
+
+
+def _statement(provenance: Provenance) -> str:
+    payload = provenance["envelope"].get("payload", "")
+    try:
+        value = json.loads(base64.b64decode(str(payload), validate=True))
+    except (ValueError, binascii.Error):
+        return "The statement can't be read."
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def trace(found: Mapping[str, object]) -> list[RenderableType]:
+    return [text(json.dumps(found, ensure_ascii=False, indent=2))]
+
+
+def _pairs(values: Mapping[str, object], *, skip: set[str]) -> Table:
+    table = Table(show_header=False, box=None)
+    for name, value in values.items():
+        if value is None or name in skip:
+            continue
+        simple = isinstance(value, str | int | float)
+        shown = value if simple else json.dumps(value, ensure_ascii=False)
+        table.add_row(text(name, "bold"), text(shown))
+    return table
+
+
+def snippet(passage: str) -> str:
+    line = " ".join(plain(passage).split())
+    return line if len(line) <= SNIPPET else line[: SNIPPET - 1].rstrip() + "…"
+
+
+def _leg(leg: LegScore | None) -> str:
+    return "-" if leg is None else f"#{leg['rank']}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _signals(items: Sequence[Evidence]) -> list[RenderableType]:
+    return [
+        text(f"#{item['rank']} carries signals: {', '.join(item['signals'])}", "yellow")
+        for item in items
+        if item.get("signals")
+    ]
+
+
+def _degraded(reasons: Sequence[object]) -> list[RenderableType]:
+    return [text(f"degraded: {', '.join(map(str, reasons))}", "yellow")] if reasons else []
