@@ -8,16 +8,16 @@ A file that speaks of its own trust is refused whole: that is the source's and t
 
 from __future__ import annotations
 
-import json
+import codecs
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NoReturn
 
 from custody.domain import validation
+from custody.domain.canonical import parse_json
 from custody.domain.model import Acl, MetadataValue
 from custody.domain.timestamps import parse_rfc3339
-from custody.errors import Rejected, Unprocessable
+from custody.errors import IntegrityError, Rejected, Unprocessable
 
 SUFFIX = ".metadata.json"
 MAX_BYTES = 128 * 1024
@@ -57,23 +57,10 @@ def _malformed(detail: str, where: str | None = None) -> Rejected:
     return Rejected(detail, code="sidecar-malformed", field=where)
 
 
-def _constant(name: str) -> NoReturn:
-    raise ValueError(name)
-
-
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key stands twice")
-    return found
-
-
 def _load(content: bytes) -> Mapping[str, object]:
     try:
-        value = json.loads(
-            content.decode("utf-8-sig"), object_pairs_hook=_unique, parse_constant=_constant
-        )
-    except (ValueError, RecursionError):
+        value = parse_json(content.removeprefix(codecs.BOM_UTF8))
+    except IntegrityError:
         raise _malformed("The sidecar is not valid JSON in UTF-8.") from None
     if not isinstance(value, dict):
         raise _malformed("The sidecar is not a JSON object.")

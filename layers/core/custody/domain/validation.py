@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+from custody.domain.identifiers import SOURCE_PATTERN, valid_document_id, valid_source_id
 from custody.domain.model import EVERYONE, Acl, MetadataValue
 from custody.errors import Unprocessable
 
@@ -22,26 +23,15 @@ MAX_METADATA_BYTES = 16 * 1024
 MAX_METADATA_NAME_CHARACTERS = 128
 MAX_PATH_BYTES = 900  # an S3 key holds 1,024 bytes, the prefixes and a suffix included
 
-_DOCUMENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
-_SOURCE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_TENANT = re.compile(r"[a-z0-9][a-z0-9-]{1,39}")
-_DROP_ID = re.compile(r"(?P<source>[A-Za-z0-9][A-Za-z0-9._-]{0,63}):[a-z2-7]{26}")
+_DROP_ID = re.compile(rf"(?P<source>{SOURCE_PATTERN}):[a-z2-7]{{26}}")
 _CONTENT_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,64}/[a-z0-9!#$&^_.+-]{1,64}")
 _EXACT_INTEGER = 2**53
-
-
-def is_tenant(text: str) -> bool:
-    return _TENANT.fullmatch(text) is not None
-
-
-def is_source_id(text: str) -> bool:
-    return _SOURCE_ID.fullmatch(text) is not None
 
 
 def document_id(text: str, *, source_id: str) -> str:
     """A drop's id (``<source_id>:<26 base32 characters>``) may be used by its own source only,
     or another writer could occupy the id of a file before it is dropped."""
-    if _DOCUMENT_ID.fullmatch(text) is None:
+    if not valid_document_id(text):
         raise Unprocessable(
             "A document id is 1 to 128 of A-Z a-z 0-9 . _ : - and starts with a letter or digit.",
             field="document_id",
@@ -57,7 +47,7 @@ def document_id(text: str, *, source_id: str) -> str:
 
 
 def source_id(text: str, *, field: str = "source_id") -> str:
-    if not is_source_id(text):
+    if not valid_source_id(text):
         raise Unprocessable(
             "A source id is 1 to 64 of A-Z a-z 0-9 . _ - and starts with a letter or digit.",
             field=field,

@@ -1,0 +1,96 @@
+"""Who asks, checked against the ledger: scopes, cut access, and what a caller may see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from custody.application.ports import Ledger
+from custody.domain import access, sources
+from custody.domain.model import (
+    PUBLIC_TENANT,
+    DocumentKey,
+    Head,
+    Outcome,
+    Principal,
+    Scope,
+    Source,
+    SourceKey,
+    Standing,
+)
+from custody.errors import Forbidden, NotFound, Unauthenticated
+
+
+def require(principal: Principal, scope: Scope) -> None:
+    """Raises Forbidden(scope-missing)."""
+    if not principal.may(scope):
+        raise Forbidden(f"This needs the scope {scope.value}.", code="scope-missing")
+
+
+def no_such_document() -> NotFound:
+    """One answer for what does not exist and for what may not be seen."""
+    return NotFound("There is no such document.")
+
+
+def standing(
+    ledger: Ledger,
+    principal: Principal,
+    documents: tuple[DocumentKey, ...] = (),
+    source_keys: tuple[SourceKey, ...] = (),
+) -> Standing:
+    """One consistent read. Raises Unauthenticated(token-revoked) when the caller's access was cut
+    after the token was issued."""
+    read = ledger.standing(principal.tenant, principal.subject, documents, source_keys)
+    if access.token_is_void(principal, read.not_before):
+        raise Unauthenticated("The token has been revoked.", code="token-revoked")
+    return read
+
+
+def oversees(principal: Principal) -> bool:
+    """Governors and auditors look at all of their own tenant."""
+    return principal.may(Scope.GOVERN) or principal.may(Scope.AUDIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One document as one caller sees it. ``inside``: with its history, not only what is live."""
+
+    head: Head
+    source: Source | None
+    inside: bool
+
+
+def see(
+    principal: Principal,
+    head: Head,
+    source: Source | None,
+    trust_domains: frozenset[str] | None,
+) -> Seen | None:
+    """None when the document is nothing to this caller."""
+    if head.key.tenant == principal.tenant:
+        writes = source is not None and sources.is_writer(principal, source)
+        if writes or oversees(principal):
+            return Seen(head, source, inside=True)
+    if head.version == 0:
+        return None
+    if access.authorize(principal, head, source, trust_domains).outcome is not Outcome.VERIFIED:
+        return None
+    return Seen(head, source, inside=False)
+
+
+def find(ledger: Ledger, principal: Principal, document_id: str) -> Seen:
+    """The caller's own tenant first, then the public one. Raises NotFound."""
+    for tenant in dict.fromkeys((principal.tenant, PUBLIC_TENANT)):
+        key = DocumentKey(tenant, document_id)
+        head = standing(ledger, principal, (key,)).heads.get(key)
+        if head is None:
+            continue
+        # Read again beside its source: both must be of one moment.
+        owner = SourceKey(tenant, head.source_id)
+        read = standing(ledger, principal, (key,), (owner,))
+        head = read.heads.get(key)
+        if head is None:
+            continue
+        seen = see(principal, head, read.sources.get(owner), read.control.trust_domains)
+        if seen is not None:
+            return seen
+    raise no_such_document()

@@ -1,0 +1,54 @@
+"""``chunks.jsonl``: one canonical leaf a line, in order. Every rebuild reads these bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from custody.domain.canonical import leaf_bytes, parse_json
+from custody.domain.model import Chunk
+from custody.errors import IntegrityError
+
+CONTENT_TYPE = "application/jsonl"
+_FIELDS = {"document", "version", "ordinal", "title", "heading", "page", "text"}
+
+
+def encode(chunks: Sequence[Chunk]) -> bytes:
+    return b"".join(leaf_bytes(chunk) + b"\n" for chunk in chunks)
+
+
+def decode(body: bytes) -> tuple[Chunk, ...]:
+    """Raises IntegrityError(malformed-chunks) unless every line is a leaf and the ordinals count
+    up from 0."""
+    chunks = tuple(_chunk(line) for line in body.split(b"\n")[:-1])
+    if not body.endswith(b"\n") or [c.ordinal for c in chunks] != list(range(len(chunks))):
+        raise IntegrityError("The chunks are not complete.", code="malformed-chunks")
+    return chunks
+
+
+def _chunk(line: bytes) -> Chunk:
+    value = parse_json(line)
+    if not isinstance(value, dict) or set(value) != _FIELDS:
+        raise IntegrityError("A line is not a chunk.", code="malformed-chunks")
+    chunk = Chunk(
+        document_id=value["document"],
+        version=value["version"],
+        ordinal=value["ordinal"],
+        title=value["title"],
+        heading=value["heading"],
+        page=value["page"],
+        text=value["text"],
+    )
+    if not _is_typed(chunk) or leaf_bytes(chunk) != line:
+        raise IntegrityError("A line is not a canonical chunk.", code="malformed-chunks")
+    return chunk
+
+
+def _is_typed(chunk: Chunk) -> bool:
+    texts = (chunk.document_id, chunk.text)
+    optional = (chunk.title, chunk.heading)
+    numbers = (chunk.version, chunk.ordinal, chunk.page if chunk.page is not None else 1)
+    return (
+        all(isinstance(text, str) for text in texts)
+        and all(text is None or isinstance(text, str) for text in optional)
+        and all(isinstance(number, int) and not isinstance(number, bool) for number in numbers)
+    )
