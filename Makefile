@@ -24,7 +24,7 @@ help: ## list the targets
 # --- environments -----------------------------------------------------------------------------
 .PHONY: setup tools
 setup: $(VENV)/.ready ## make .venv with everything that is developed and tested here
-tools: .local/venvs/ministack/.ready .local/venvs/sam/.ready ## the local AWS and the SAM command, each in its own environment
+tools: .local/venvs/ministack/.ready .local/venvs/sam/.ready .local/runtime/.ready ## the local AWS and the SAM command, each in its own environment
 
 $(VENV)/.uv: requirements/uv.txt local/find-python
 	$(call say,Making $(VENV) with a Python 3.12 ...)
@@ -40,11 +40,17 @@ $(VENV)/.ready: $(VENV)/.uv requirements/dev.txt pyproject.toml
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.local/venvs/%/.ready: requirements/%.txt $(VENV)/.uv
+.local/venvs/%/.ready: requirements/%.txt | $(VENV)/.uv
 	$(call say,Installing $* in an environment of its own ...)
 	@python=$$(PYTHON='$(PYTHON)' sh local/find-python) && \
 	  $(UV) venv --quiet --clear --python "$$python" .local/venvs/$*
 	@$(UV) pip sync --quiet --python .local/venvs/$*/bin/python --require-hashes requirements/$*.txt
+	@touch $@
+
+# What the Lambda runtime itself gives a handler.
+.local/runtime/.ready: requirements/runtime.txt | $(VENV)/.uv
+	@rm -rf .local/runtime && mkdir -p .local/runtime
+	@$(UV) pip install --quiet --python $(BIN)/python --target .local/runtime --no-deps --require-hashes -r $<
 	@touch $@
 
 .PHONY: lock
@@ -73,3 +79,22 @@ clean: ## remove what was built (not the environments)
 .PHONY: model
 model: setup ## fetch the embedding model and check it (MODEL=minilm or e5-small-v2) into .local/models
 	@$(BIN)/python layers/embeddings/build_model.py $(MODEL) .local/models/$(MODEL) --cache .local/cache/models
+
+.PHONY: build
+build: setup tools ## build layers and functions for this machine, as the local stack does
+	@$(BIN)/python -m custody_local.build $(MODEL)
+
+# --- the local stack --------------------------------------------------------------------------
+.PHONY: up down status demo invoke
+up: setup tools ## start the whole service on this machine (INDEX=embedded or opensearch)
+	@$(BIN)/custody up --index $(INDEX) --model $(MODEL)
+
+down: setup ## stop what `make up` started
+	@$(BIN)/custody down
+
+status: setup ## what runs, and where
+	@$(BIN)/custody status
+
+invoke: setup tools ## run one handler as Lambda does: FUNCTION=query EVENT=events/query/search.json
+	@test -n "$(FUNCTION)" -a -n "$(EVENT)" || { echo "usage: make invoke FUNCTION=query EVENT=events/query/search.json" >&2; exit 2; }
+	@$(BIN)/python -m custody_local.invoke "$(FUNCTION)" "$(EVENT)"

@@ -24,7 +24,7 @@ from typing import Any
 
 from custody_local import deployment, emulator, net, opensearch, processes
 from custody_local import state as states
-from custody_local.errors import LocalStackError
+from custody_local.errors import LocalStackError, MissingTool
 from custody_local.issuer import CONFIGURATION_PATH, Algorithm, Issuer, create_keys
 from custody_local.paths import STACK
 from custody_local.processes import Process
@@ -87,23 +87,26 @@ class Stack:
 
         A port of 0 means any free one; the issuer's and OpenSearch's follow ``port`` where None
         (0 when it is 0, else their defaults). OPENSEARCH_URL names a node to use instead of
-        starting one. Called on a running stack of the same kind, it deploys again.
+        starting one. Called on a running stack of the same kind, it deploys again. A start that
+        fails leaves nothing running.
         """
         with self._alone():
-            state = self._present(index, model, enforce_iam, stack_name) or self._start(
-                index=index,
-                model=model,
-                port=port,
-                issuer_port=issuer_port if issuer_port is not None else port and ISSUER_PORT,
-                opensearch_port=(
-                    opensearch_port if opensearch_port is not None else port and OPENSEARCH_PORT
-                ),
-                enforce_iam=enforce_iam,
-                stack_name=stack_name,
-            )
+            state = self._present(index, model, enforce_iam, stack_name)
+            if state is not None:
+                self._deploy(state, deployment.build(model, self._progress))
+                return state
+            fresh = self._plan(index, model, port, issuer_port, opensearch_port)
+            fresh.enforce_iam = enforce_iam
+            fresh.stack_name = stack_name
             built = deployment.build(model, self._progress)
-            self._deploy(state, built)
-            return state
+            self._empty()
+            try:
+                self._start_parts(fresh)
+                self._deploy(fresh, built)
+            except BaseException:
+                self._clean(fresh)
+                raise
+            return fresh
 
     def down(self) -> bool:
         """End everything that this stack started. True: something was running."""
@@ -202,49 +205,48 @@ class Stack:
             found.append("OpenSearch does not answer")
         return tuple(found)
 
-    def _start(
+    def _plan(
         self,
-        *,
         index: IndexKind,
         model: str,
         port: int,
-        issuer_port: int,
-        opensearch_port: int,
-        enforce_iam: bool,
-        stack_name: str,
+        issuer_port: int | None,
+        opensearch_port: int | None,
     ) -> State:
+        """Ports and addresses, before anything is started. Raises PortTaken."""
+        if issuer_port is None:
+            issuer_port = port and ISSUER_PORT
+        if opensearch_port is None:
+            opensearch_port = port and OPENSEARCH_PORT
         node = os.environ.get("OPENSEARCH_URL", "").rstrip("/") if index == "opensearch" else ""
         ports = {
             "emulator": net.choose(port, what="the local AWS", option="--port"),
             "issuer": net.choose(issuer_port, what="the token issuer", option="--port"),
         }
-        if index == "opensearch" and not node:
-            ports["opensearch"] = net.choose(
-                opensearch_port, what="OpenSearch", option="--opensearch-port"
-            )
-        self._empty()
-        state = State(
-            stack_name=stack_name,
+        path = ""
+        if index == "embedded":
+            path = str(self.folder / "index" / "evidence.sqlite")
+        elif not node:
+            lack = opensearch.missing()
+            if lack:
+                raise MissingTool(lack)
+            ports["opensearch"] = net.choose(opensearch_port, what="OpenSearch", option="--port")
+            node = opensearch.url(ports["opensearch"])
+        elif not opensearch.answers(node):
+            raise LocalStackError(f"OPENSEARCH_URL names {node}, and no OpenSearch answers there.")
+        return State(
+            stack_name="custody",
             index=index,
             model=model,
             started_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            enforce_iam=enforce_iam,
             endpoint_url=emulator.url(ports["emulator"]),
             region=emulator.REGION,
             issuer=f"http://{net.HOST}:{ports['issuer']}",
             audience=AUDIENCE,
             opensearch_url=node,
+            embedded_index_path=path,
             ports=ports,
         )
-        if index == "embedded":
-            state.embedded_index_path = str(self.folder / "index" / "evidence.sqlite")
-            Path(state.embedded_index_path).parent.mkdir(parents=True)
-        try:
-            self._start_parts(state)
-        except BaseException:
-            self._clean(state)
-            raise
-        return state
 
     def _start_parts(self, state: State) -> None:
         def keep(name: str, process: Process) -> None:
@@ -254,11 +256,8 @@ class Stack:
         if "opensearch" in state.ports:
             port = state.ports["opensearch"]
             keep("opensearch", opensearch.start(self.folder / "node", port, self._progress))
-            state.opensearch_url = opensearch.url(port)
-        elif state.index == "opensearch" and not opensearch.answers(state.opensearch_url):
-            raise LocalStackError(
-                f"OPENSEARCH_URL names {state.opensearch_url}, and no OpenSearch answers there."
-            )
+        if state.embedded_index_path:
+            Path(state.embedded_index_path).parent.mkdir(parents=True)
         create_keys(self._keys_file)
         keep("issuer", self._start_issuer(state))
         process = emulator.start(
