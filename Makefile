@@ -57,6 +57,21 @@ $(VENV)/.ready: $(VENV)/.uv requirements/dev.txt pyproject.toml
 lock: $(VENV)/.uv ## compile requirements/*.in to hashed lock files
 	@UV=../$(UV) sh requirements/lock.sh
 
+# --- tests ------------------------------------------------------------------------------------
+PYTEST := $(BIN)/pytest -q -n 2
+SLOW := slow or opensearch or emulator or e2e
+.PHONY: test test-fast test-slow test-iam
+test: test-fast test-slow ## every test; sets itself up
+
+test-fast: setup model ## the tests that take milliseconds
+	$(PYTEST) -m "not ($(SLOW))"
+
+test-slow: setup tools model ## real index, local AWS, packaging, end to end
+	$(PYTEST) --dist loadfile -m "$(SLOW)"
+
+test-iam: setup tools model ## the end-to-end tests with every role held to its policy
+	CUSTODY_TEST_ENFORCE_IAM=1 $(PYTEST) --dist loadfile -m e2e
+
 # --- checks -----------------------------------------------------------------------------------
 .PHONY: lint format
 lint: setup tools ## ruff, mypy, import rules, template checks

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from custody_local.stack import Stack
+from tests.support.local_stack import bare_emulator, deployed_stack
 from tests.support.opensearch_node import opensearch_node
 
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=100)
@@ -21,6 +23,20 @@ def opensearch_url() -> Iterator[str]:
     """A real OpenSearch node, shared by all test processes of the machine."""
     with opensearch_node() as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def emulator_url() -> Iterator[str]:
+    """A bare local AWS, shared by all test processes of the machine."""
+    with bare_emulator() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def local_stack() -> Iterator[Stack]:
+    """The whole service, deployed, shared by all test processes of the machine."""
+    with deployed_stack() as stack:
+        yield stack
 
 
 @pytest.fixture(scope="session")

@@ -230,7 +230,9 @@ class Stack:
             lack = opensearch.missing()
             if lack:
                 raise MissingTool(lack)
-            ports["opensearch"] = net.choose(opensearch_port, what="OpenSearch", option="--port")
+            ports["opensearch"] = net.choose(
+                opensearch_port, what="OpenSearch", option="--opensearch-port"
+            )
             node = opensearch.url(ports["opensearch"])
         elif not opensearch.answers(node):
             raise LocalStackError(f"OPENSEARCH_URL names {node}, and no OpenSearch answers there.")
