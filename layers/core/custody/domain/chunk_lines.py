@@ -29,6 +29,8 @@ def _chunk(line: bytes) -> Chunk:
     value = parse_json(line)
     if not isinstance(value, dict) or set(value) != _FIELDS:
         raise IntegrityError("A line is not a chunk.", code="malformed-chunks")
+    if not _is_typed(value):
+        raise IntegrityError("A line is not a chunk.", code="malformed-chunks")
     chunk = Chunk(
         document_id=value["document"],
         version=value["version"],
@@ -38,17 +40,16 @@ def _chunk(line: bytes) -> Chunk:
         page=value["page"],
         text=value["text"],
     )
-    if not _is_typed(chunk) or leaf_bytes(chunk) != line:
+    if leaf_bytes(chunk) != line:
         raise IntegrityError("A line is not a canonical chunk.", code="malformed-chunks")
     return chunk
 
 
-def _is_typed(chunk: Chunk) -> bool:
-    texts = (chunk.document_id, chunk.text)
-    optional = (chunk.title, chunk.heading)
-    numbers = (chunk.version, chunk.ordinal, chunk.page if chunk.page is not None else 1)
-    return (
-        all(isinstance(text, str) for text in texts)
-        and all(text is None or isinstance(text, str) for text in optional)
-        and all(isinstance(number, int) and not isinstance(number, bool) for number in numbers)
+def _is_typed(value: dict[str, object]) -> bool:
+    texts = [value["document"], value["text"]]
+    texts += [value[name] for name in ("title", "heading") if value[name] is not None]
+    numbers = [value["version"], value["ordinal"]]
+    numbers += [value["page"]] if value["page"] is not None else []
+    return all(isinstance(text, str) for text in texts) and all(
+        isinstance(number, int) and not isinstance(number, bool) for number in numbers
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 from custody.domain.identifiers import document_hash
@@ -10,6 +11,7 @@ from custody.domain.model import DocumentKey, SourceKey
 INCOMING = "incoming"
 REJECTED = "rejected"
 REASON_SUFFIX = ".reason.json"
+MAX_KEY_BYTES = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,13 @@ def incoming(source: SourceKey, path: str) -> str:
 
 
 def rejected(incoming_key: str) -> str:
-    """The copy of a dropped object that was refused, under the same path."""
-    return f"{REJECTED}/{incoming_key.removeprefix(f'{INCOMING}/')}"
+    """The copy of a dropped object that was refused, under the same path. A path that leaves no
+    room for the reason's suffix is told by its digest."""
+    key = f"{REJECTED}/{incoming_key.removeprefix(f'{INCOMING}/')}"
+    data = key.encode("utf-8", "surrogatepass")
+    if len(data) + len(REASON_SUFFIX) <= MAX_KEY_BYTES:
+        return key
+    return f"{'/'.join(key.split('/', 3)[:3])[:200]}/sha256-{hashlib.sha256(data).hexdigest()}"
 
 
 def folder(kind: str, key: DocumentKey) -> str:

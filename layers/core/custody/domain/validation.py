@@ -21,7 +21,7 @@ MAX_TERM_CHARACTERS = 256
 MAX_TITLE_CHARACTERS = 1_000
 MAX_METADATA_BYTES = 16 * 1024
 MAX_METADATA_NAME_CHARACTERS = 128
-MAX_PATH_BYTES = 900  # an S3 key holds 1,024 bytes, the prefixes and a suffix included
+MAX_PATH_BYTES = 800  # an S3 key holds 1,024 bytes, the prefixes and a suffix included
 
 _DROP_ID = re.compile(rf"(?P<source>{SOURCE_PATTERN}):[a-z2-7]{{26}}")
 _CONTENT_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,64}/[a-z0-9!#$&^_.+-]{1,64}")

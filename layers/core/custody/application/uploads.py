@@ -1,0 +1,87 @@
+"""Presigned uploads into ``incoming/``, and what became of a drop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from custody.application.callers import oversees, require, standing
+from custody.application.ports import Ledger, ObjectStore, Upload
+from custody.domain import content_types, object_keys, sidecar, sources, validation
+from custody.domain.drops import Drop
+from custody.domain.identifiers import drop_document_id
+from custody.domain.model import Principal, Scope, SourceKey
+from custody.errors import NotFound, TooLarge, Unprocessable
+
+
+@dataclass(frozen=True, slots=True)
+class UploadRequest:
+    """``size`` in bytes: exactly what will be sent."""
+
+    source_id: str
+    name: str
+    content_type: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class UploadTicket:
+    upload: Upload
+    name: str
+    document_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Uploads:
+    ledger: Ledger
+    objects: ObjectStore
+    max_object_bytes: int = 50_000_000
+    valid_seconds: int = 900
+
+    def create(self, principal: Principal, request: UploadRequest) -> UploadTicket:
+        """Writes nothing: the drop begins when the bytes arrive."""
+        require(principal, Scope.WRITE)
+        owner = SourceKey(principal.tenant, validation.source_id(request.source_id))
+        if not validation.is_path(request.name):
+            raise Unprocessable(
+                "A name is a path without empty and dot segments and control characters.",
+                code="invalid-path",
+                field="name",
+            )
+        source = standing(self.ledger, principal, (), (owner,)).sources.get(owner)
+        if source is None:
+            raise NotFound("There is no such source.", code="source-not-found", field="source_id")
+        sources.check_writer(principal, source)
+        sources.check_active(source)
+        if request.size < 1:
+            raise Unprocessable("An upload has at least one byte.", field="bytes")
+        if request.size > self.max_object_bytes:
+            raise TooLarge(
+                f"An object has at most {self.max_object_bytes:,} bytes.",
+                code="object-too-large",
+                field="bytes",
+            )
+        content_type = validation.content_type(request.content_type)
+        content_types.supported(content_type)
+        upload = self.objects.presign_put(
+            object_keys.incoming(owner, request.name),
+            content_type=content_type,
+            size=request.size,
+            seconds=self.valid_seconds,
+        )
+        document = request.name.removesuffix(sidecar.SUFFIX)
+        return UploadTicket(upload, request.name, drop_document_id(request.source_id, document))
+
+    def drops(self, principal: Principal, name: str) -> Sequence[Drop]:
+        """Every source's drop of that name that the caller writes or oversees."""
+        standing(self.ledger, principal)
+        found = self.ledger.find_drops(principal.tenant, name.removesuffix(sidecar.SUFFIX))
+        if oversees(principal) or not found:
+            return found
+        read = standing(self.ledger, principal, (), tuple(drop.source for drop in found))
+        return [
+            drop
+            for drop in found
+            if (source := read.sources.get(drop.source)) is not None
+            and sources.is_writer(principal, source)
+        ]
