@@ -36,21 +36,41 @@ def digest(value: object) -> str:
 def leaf_bytes(chunk: Chunk) -> bytes:
     """Canonical JSON of all that is served of a chunk: document, version, ordinal, title,
     heading, page, text. Raises IntegrityError(not-canonical) as ``canonical_json`` does."""
-    page = chunk.page
+    return leaf_of(
+        chunk.document_id,
+        chunk.version,
+        chunk.ordinal,
+        chunk.title,
+        chunk.heading,
+        chunk.page,
+        chunk.text,
+    )
+
+
+def leaf_of(
+    document_id: str,
+    version: int,
+    ordinal: int,
+    title: str | None,
+    heading: str | None,
+    page: int | None,
+    text: str,
+) -> bytes:
+    """``leaf_bytes`` of a chunk that need not be made first."""
     if not (
-        -SAFE_INTEGER <= chunk.version <= SAFE_INTEGER
-        and -SAFE_INTEGER <= chunk.ordinal <= SAFE_INTEGER
+        -SAFE_INTEGER <= version <= SAFE_INTEGER
+        and -SAFE_INTEGER <= ordinal <= SAFE_INTEGER
         and (page is None or -SAFE_INTEGER <= page <= SAFE_INTEGER)
     ):
         raise IntegrityError("No canonical JSON: an integer is too large.", code="not-canonical")
     encode = encode_basestring
-    heading = "null" if chunk.heading is None else encode(chunk.heading)
-    title = "null" if chunk.title is None else encode(chunk.title)
     try:
         return (
-            f'{{"document":{encode(chunk.document_id)},"heading":{heading},'
-            f'"ordinal":{chunk.ordinal:d},"page":{"null" if page is None else format(page, "d")},'
-            f'"text":{encode(chunk.text)},"title":{title},"version":{chunk.version:d}}}'
+            f'{{"document":{encode(document_id)},'
+            f'"heading":{"null" if heading is None else encode(heading)},'
+            f'"ordinal":{ordinal:d},"page":{"null" if page is None else format(page, "d")},'
+            f'"text":{encode(text)},"title":{"null" if title is None else encode(title)},'
+            f'"version":{version:d}}}'
         ).encode()
     except UnicodeEncodeError:
         raise IntegrityError(
