@@ -1,0 +1,116 @@
+"""Keys of the ledger table.
+
+The partition key ``pk`` is a hash of what an item belongs to, so that neither a tenant nor a day
+makes a hot partition. Everything of one document (head and versions) shares a partition.
+
+=============  ==================================  ======================
+item           pk                                  sk
+=============  ==================================  ======================
+head           ``D#`` hash(tenant, document)       ``HEAD``
+version        ``D#`` hash(tenant, document)       ``V#`` 12 digits
+source         ``S#`` hash(tenant, source)         ``SOURCE``
+drop           ``P#`` hash(tenant, path)           ``DROP#`` source
+erasure        ``E#`` hash(tenant, erasure)        ``ERASURE``
+principal      ``U#`` hash(tenant, subject)        ``PRINCIPAL``
+service        ``C#`` copy number                  ``CONTROL``
+tenant         ``T#`` hash(tenant)                 ``TENANT``
+policy         ``POLICY#`` digest                  ``POLICY``
+=============  ==================================  ======================
+
+Heads and sources are listed through the index ``gsi1``: ``gsi1pk`` names tenant and shard,
+``gsi1sk`` orders by source and document; it needs ``st`` (state) and ``nm`` (name) projected, and
+nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass
+
+from custody.domain.model import DocumentKey, SourceKey
+
+LISTING = "gsi1"
+LISTING_SHARDS = 8
+"""Heads of one tenant are written over so many partitions of the index. Raising it later hides
+older heads from listings until they are written again; lowering it hides those beyond."""
+
+CONTROL_COPIES = 8
+"""Every search reads the service's control item; one item serves at most 3,000 strongly
+consistent reads a second, so equal copies are written in one transaction and read in turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """``sk`` empty: the table has no sort key."""
+
+    pk: str
+    sk: str = ""
+
+
+def digest(*parts: str) -> str:
+    """130 bits of SHA-256 over the parts as a JSON list, so that no two lists run together."""
+    text = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+    return base64.b32encode(hashlib.sha256(text.encode()).digest()).decode().lower()[:26]
+
+
+def _document(key: DocumentKey) -> str:
+    return "D#" + digest(key.tenant, key.document_id)
+
+
+def head(key: DocumentKey) -> Key:
+    return Key(_document(key), "HEAD")
+
+
+def version(key: DocumentKey, number: int) -> Key:
+    return Key(_document(key), version_sort(number))
+
+
+def version_sort(number: int) -> str:
+    return f"V#{number:012d}"
+
+
+def source(key: SourceKey) -> Key:
+    return Key("S#" + digest(key.tenant, key.source_id), "SOURCE")
+
+
+def drop(source: SourceKey, name: str) -> Key:
+    return Key(drops(source.tenant, name), f"DROP#{source.source_id}")
+
+
+def drops(tenant: str, name: str) -> str:
+    return "P#" + digest(tenant, name)
+
+
+def erasure(tenant: str, erasure_id: str) -> Key:
+    return Key("E#" + digest(tenant, erasure_id), "ERASURE")
+
+
+def principal(tenant: str, subject: str) -> Key:
+    return Key("U#" + digest(tenant, subject), "PRINCIPAL")
+
+
+def service(copy: int) -> Key:
+    return Key(f"C#{copy}", "CONTROL")
+
+
+def tenant(tenant: str) -> Key:
+    return Key("T#" + digest(tenant), "TENANT")
+
+
+def policy(policy_digest: str) -> Key:
+    return Key(f"POLICY#{policy_digest}", "POLICY")
+
+
+def head_shard(key: DocumentKey) -> int:
+    return hashlib.sha256(key.document_id.encode()).digest()[0] % LISTING_SHARDS
+
+
+def head_listing(tenant: str, shard: int) -> str:
+    return f"H#{tenant}#{shard}"
+
+
+def source_listing(tenant: str) -> str:
+    """Sources are few: one partition lists a tenant's."""
+    return f"S#{tenant}"

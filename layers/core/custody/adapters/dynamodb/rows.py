@@ -1,0 +1,119 @@
+"""Items of the ledger: from values to rows and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from custody.adapters.dynamodb import codec, layout
+from custody.adapters.dynamodb.calls import Item, Row
+from custody.domain import transitions
+from custody.domain.drops import Drop
+from custody.domain.erasure import Erasure
+from custody.domain.model import (
+    Envelope,
+    Head,
+    PolicyRef,
+    Source,
+    VerificationKey,
+    VersionRecord,
+    VersionState,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceControl:
+    keys: Mapping[str, VerificationKey] = field(default_factory=dict)
+    policies: Mapping[str, PolicyRef] = field(default_factory=dict)
+    epoch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TenantControl:
+    policies: Mapping[str, PolicyRef] = field(default_factory=dict)
+    trust_domains: frozenset[str] | None = None
+    epoch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PrincipalControl:
+    not_before: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Stored[T]:
+    """``revision`` is the item's own, the one that a conditional write names."""
+
+    value: T
+    revision: int
+
+
+def load[T](kind: type[T], item: Item | None) -> Stored[T] | None:
+    if item is None:
+        return None
+    return Stored(codec.load(kind, item["body"]["S"]), int(item["rev"]["N"]))
+
+
+def load_version(item: Item | None) -> Stored[VersionRecord] | None:
+    """Parts and their model are attributes of their own: many embedders add to them at once."""
+    stored = load(VersionRecord, item)
+    if stored is None or item is None:
+        return None
+    parts = frozenset(int(part) for part in item["parts"]["NS"]) if "parts" in item else frozenset()
+    model = stored.value.model_revision or item.get("model", {}).get("S")
+    return replace(stored, value=replace(stored.value, parts_done=parts, model_revision=model))
+
+
+def head_row(head: Head) -> Row:
+    shard = layout.head_shard(head.key)
+    return Row(
+        layout.head(head.key),
+        codec.dump(head),
+        head.revision - 1,
+        {
+            "st": {"S": head.state.value},
+            "nm": {"S": head.name},
+            "gsi1pk": {"S": layout.head_listing(head.key.tenant, shard)},
+            "gsi1sk": {"S": transitions.listing_position(head)},
+        },
+    )
+
+
+def version_row(record: VersionRecord, expected: int) -> Row:
+    body = codec.dump(replace(record, parts_done=frozenset()))
+    attributes = {"st": {"S": record.state.value}, "total": {"N": str(record.parts_total)}}
+    erased = record.state is VersionState.ERASED
+    return Row(
+        layout.version(record.key, record.version),
+        body,
+        expected,
+        attributes,
+        remove=("parts", "model") if erased else (),
+    )
+
+
+def source_row(source: Source) -> Row:
+    return Row(
+        layout.source(source.key),
+        codec.dump(source),
+        source.revision - 1,
+        {
+            "st": {"S": source.state.value},
+            "gsi1pk": {"S": layout.source_listing(source.key.tenant)},
+            "gsi1sk": {"S": source.key.source_id},
+        },
+    )
+
+
+def drop_row(drop: Drop) -> Row:
+    return Row(layout.drop(drop.source, drop.name), codec.dump(drop), drop.revision - 1)
+
+
+def erasure_row(erasure: Erasure, expected: int) -> Row:
+    key = layout.erasure(erasure.key.tenant, erasure.erasure_id)
+    return Row(key, codec.dump(erasure), expected)
+
+
+def policy_row(digest: str, envelope: Envelope) -> Row:
+    return Row(layout.policy(digest), codec.dump(envelope), 0)

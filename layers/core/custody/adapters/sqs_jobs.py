@@ -1,0 +1,178 @@
+"""Jobs on SQS queues, and their JSON form.
+
+A body is one flat JSON object: ``kind``, ``tenant``, ``document_id`` and the job's own fields.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, Job, ParseJob, PublishJob
+from custody.domain.model import DocumentKey
+from custody.errors import ConfigurationError, IntegrityError, Unavailable
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs.client import SQSClient
+    from mypy_boto3_sqs.type_defs import SendMessageBatchRequestEntryTypeDef
+
+_BATCH = 10  # the API's limit for SendMessageBatch
+_TRIES = 4
+_FIRST_PAUSE = 0.1  # seconds, doubled at each repeat
+_KINDS: Mapping[str, type[Job]] = {
+    "parse": ParseJob,
+    "embed": EmbedJob,
+    "publish": PublishJob,
+    "erase": EraseJob,
+    "cleanup": CleanupJob,
+}
+_NAMES: Mapping[type[Job], str] = {kind: name for name, kind in _KINDS.items()}
+_FROM_ONE = frozenset({"version"})
+
+
+def connect(
+    *,
+    endpoint_url: str | None = None,
+    connect_timeout: float = 2.0,
+    read_timeout: float = 5.0,
+    attempts: int = 3,
+) -> SQSClient:
+    """A client that gives up. Times in seconds, for each attempt."""
+    return boto3.client(
+        "sqs",
+        endpoint_url=endpoint_url,
+        config=Config(
+            connect_timeout=connect_timeout,
+            read_timeout=read_timeout,
+            retries={"mode": "standard", "total_max_attempts": attempts},
+            tcp_keepalive=True,
+        ),
+    )
+
+
+def encode(job: Job) -> str:
+    own = {field.name: getattr(job, field.name) for field in fields(job) if field.name != "key"}
+    return json.dumps(
+        {
+            "kind": _NAMES[type(job)],
+            "tenant": job.key.tenant,
+            "document_id": job.key.document_id,
+            **own,
+        },
+        ensure_ascii=False,
+        separators=(",", ":"),
+    )
+
+
+def decode(body: str) -> Job:
+    """Raises IntegrityError(malformed-job) on anything but exactly what ``encode`` writes."""
+    try:
+        message = json.loads(body)
+    except ValueError as error:
+        raise _malformed("no JSON") from error
+    if not isinstance(message, dict):
+        raise _malformed("no object")
+    name = message.pop("kind", None)
+    kind = _KINDS.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise _malformed("an unknown kind")
+    own = [field for field in fields(kind) if field.name != "key"]
+    if set(message) != {"tenant", "document_id"} | {field.name for field in own}:
+        raise _malformed("other fields than its kind has")
+    for field in own:
+        _check(field.name, message[field.name], number=field.type == "int")
+    tenant, document_id = message.pop("tenant"), message.pop("document_id")
+    _check("tenant", tenant, number=False)
+    _check("document_id", document_id, number=False)
+    return kind(key=DocumentKey(tenant, document_id), **message)
+
+
+def _check(name: str, value: object, *, number: bool) -> None:
+    if number:
+        least = 1 if name in _FROM_ONE else 0
+        if type(value) is not int or value < least:
+            raise _malformed(f"a wrong {name}")
+    elif not isinstance(value, str) or not value:
+        raise _malformed(f"a wrong {name}")
+
+
+def _malformed(what: str) -> IntegrityError:
+    return IntegrityError(f"The job has {what}.", code="malformed-job")
+
+
+class SqsJobs:
+    """Queue URLs by kind; one that a function may not send to is None. Erasures and clean-ups
+    share the erase queue."""
+
+    def __init__(
+        self,
+        client: SQSClient,
+        *,
+        parse: str | None = None,
+        embed: str | None = None,
+        publish: str | None = None,
+        erase: str | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._client = client
+        self._sleep = sleep
+        self._queues: Mapping[type[Job], str | None] = {
+            ParseJob: parse,
+            EmbedJob: embed,
+            PublishJob: publish,
+            EraseJob: erase,
+            CleanupJob: erase,
+        }
+
+    def send(self, jobs: Iterable[Job]) -> None:
+        bodies: dict[str, list[str]] = defaultdict(list)
+        for job in jobs:
+            queue = self._queues[type(job)]
+            if not queue:
+                raise ConfigurationError(
+                    f"No queue is set for {_NAMES[type(job)]} jobs.", code="queue-missing"
+                )
+            bodies[queue].append(encode(job))
+        for queue, waiting in bodies.items():
+            for start in range(0, len(waiting), _BATCH):
+                self._send_batch(queue, waiting[start : start + _BATCH])
+
+    def _send_batch(self, queue: str, bodies: list[str]) -> None:
+        """The reply is 200 even where single messages failed: those are repeated."""
+        left: list[SendMessageBatchRequestEntryTypeDef] = [
+            {"Id": str(number), "MessageBody": body} for number, body in enumerate(bodies)
+        ]
+        codes: set[str] = set()
+        for attempt in range(_TRIES):
+            if attempt:
+                self._sleep(_FIRST_PAUSE * 2 ** (attempt - 1))
+            try:
+                reply = self._client.send_message_batch(QueueUrl=queue, Entries=left)
+            except (ClientError, BotoCoreError) as error:
+                raise Unavailable(
+                    f"The queue can't be reached: {_code(error)}.", code="queue-unavailable"
+                ) from error
+            sent = {entry["Id"] for entry in reply.get("Successful", ())}
+            codes = {entry["Code"] for entry in reply.get("Failed", ())}
+            # What is in neither list wasn't confirmed, so it counts as failed.
+            left = [entry for entry in left if entry["Id"] not in sent]
+            if not left:
+                return
+        raise Unavailable(
+            f"{len(left)} messages were refused: {', '.join(sorted(codes)) or 'no reason'}.",
+            code="queue-unavailable",
+        )
+
+
+def _code(error: ClientError | BotoCoreError) -> str:
+    if isinstance(error, ClientError):
+        return error.response.get("Error", {}).get("Code", "")
+    return type(error).__name__
