@@ -1,0 +1,282 @@
+"""From one plan to ranked, verified candidates: the index proposes, the ledger decides.
+
+One round trip to the index for both legs, one strongly consistent read of the ledger for everything
+that the legs touched, then only computing: check, renumber, fuse, weigh by reputation. What was
+withheld is taken out before ranks are given, so it moves nobody's rank.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from custody.application.evidence import LegScore, PolicyUse, Scores
+from custody.application.evidence_check import EvidenceCheck, Finding, Verified
+from custody.application.ports import EvidenceIndex, Ledger
+from custody.domain import fusion, reputation
+from custody.domain.gate_policy import GatePolicy
+from custody.domain.model import (
+    Control,
+    DocumentKey,
+    Outcome,
+    PolicyRef,
+    Principal,
+    SourceKey,
+    Standing,
+    VersionState,
+)
+from custody.domain.search import Hit, IndexEntry, LegHits, LegQuery
+from custody.errors import IntegrityError, Unavailable
+
+RECENT = timedelta(seconds=60)  # a flip later than this, seen from here, may have raced the search
+
+
+class ActivePolicies(Protocol):
+    """The signed policies that a control item names. Raises Unavailable(policy-unavailable)."""
+
+    def reputation(
+        self, control: Control, ranker: str
+    ) -> tuple[PolicyRef, reputation.ReputationPolicy]: ...
+
+    def gate(self, control: Control) -> tuple[PolicyRef, GatePolicy]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One retrieval. ``query`` is what the index is asked; ``semantic`` and ``lexical`` say which of
+    its legs rank (a leg may also run only to measure similarity)."""
+
+    query: LegQuery
+    semantic: bool
+    lexical: bool
+    fusion: str
+    now: datetime
+    trust_domains: frozenset[str] | None = None
+    max_age: timedelta | None = None
+
+    @property
+    def legs(self) -> tuple[str, ...]:
+        named = (("semantic", self.semantic), ("lexical", self.lexical))
+        return tuple(name for name, ranks in named if ranks)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A verified candidate with its place. ``cosine``: with the query vector, where known."""
+
+    verified: Verified
+    scores: Scores
+    cosine: float | None
+
+    @property
+    def chunk_id(self) -> str:
+        return self.verified.entry.chunk_id
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """``ranked``: every survivor, best first. ``withheld``: reason to number of candidates."""
+
+    ranked: tuple[Ranked, ...]
+    standing: Standing
+    policy: PolicyUse
+    outcomes: Mapping[Outcome, int] = field(default_factory=dict)
+    withheld: Mapping[str, int] = field(default_factory=dict)
+    refetched: bool = False
+
+
+class Retriever:
+    """Safe to share between threads. Raises Unavailable (index-, ledger-, policy-unavailable,
+    model-revision-mismatch) and Unauthenticated(token-revoked)."""
+
+    def __init__(
+        self,
+        *,
+        index: EvidenceIndex,
+        ledger: Ledger,
+        check: EvidenceCheck,
+        policies: ActivePolicies,
+        leg_weights: Mapping[str, float] | None = None,
+    ) -> None:
+        self._index, self._ledger = index, ledger
+        self._check, self._policies = check, policies
+        self._leg_weights = dict(leg_weights or {"semantic": 1.0, "lexical": 1.0})
+
+    def __call__(
+        self, principal: Principal, plan: Plan, carried: Sequence[Ranked] = ()
+    ) -> Retrieval:
+        """``carried``: survivors of an earlier attempt. They are checked again with this read and
+        merged in; of an item that both hold, the better final score stays."""
+        proposals, entries, standing = self._propose(principal, plan, carried)
+        findings = self._judge(entries, standing, principal, plan)
+        refetched = False
+        if _overtaken(findings, standing, plan.now):
+            refetched = True
+            proposals, entries, standing = self._propose(principal, plan, carried)
+            findings = self._judge(entries, standing, principal, plan)
+        verified = {
+            finding.entry.chunk_id: finding.verified for finding in findings if finding.verified
+        }
+        ref, policy = self._policies.reputation(
+            standing.control, fusion.ranker(plan.fusion, len(plan.legs))
+        )
+        ranked = self._rank(proposals, verified, plan, policy)
+        if carried:
+            again = self._judge([r.verified.entry for r in carried], standing, principal, plan)
+            ranked = _merge(ranked, carried, again)
+        return Retrieval(
+            ranked=tuple(ranked),
+            standing=standing,
+            policy=PolicyUse.of(ref),
+            outcomes=Counter(finding.outcome for finding in findings),
+            withheld=Counter(_reason(each) for each in findings if each.verified is None),
+            refetched=refetched,
+        )
+
+    def _propose(
+        self, principal: Principal, plan: Plan, carried: Sequence[Ranked]
+    ) -> tuple[LegHits, list[IndexEntry], Standing]:
+        try:
+            proposals = self._index.search(plan.query)
+        except IntegrityError as error:
+            # told as an outage: the caller can't mend it and must not get an empty list for it
+            raise Unavailable(error.detail, code=error.code) from error
+        entries = _distinct(
+            hit
+            for leg, ranks in (
+                (proposals.semantic, plan.semantic),
+                (proposals.lexical, plan.lexical),
+            )
+            if ranks
+            for hit in leg
+        )
+        keys: set[DocumentKey] = {entry.key for entry in entries}
+        sources = {SourceKey(entry.key.tenant, entry.source_id) for entry in entries}
+        keys.update(item.verified.head.key for item in carried)
+        sources.update(item.verified.source.key for item in carried)
+        standing = self._ledger.standing(principal.tenant, principal.subject, keys, sources)
+        return proposals, entries, standing
+
+    def _judge(
+        self, entries: Sequence[IndexEntry], standing: Standing, principal: Principal, plan: Plan
+    ) -> tuple[Finding, ...]:
+        return self._check(
+            entries,
+            standing,
+            principal,
+            now=plan.now,
+            trust_domains=plan.trust_domains,
+            max_age=plan.max_age,
+        )
+
+    def _rank(
+        self,
+        proposals: LegHits,
+        verified: Mapping[str, Verified],
+        plan: Plan,
+        policy: reputation.ReputationPolicy,
+    ) -> list[Ranked]:
+        legs = {
+            name: [(hit.entry.chunk_id, hit.score) for hit in leg if hit.entry.chunk_id in verified]
+            for name, leg in (("semantic", proposals.semantic), ("lexical", proposals.lexical))
+            if name in plan.legs
+        }
+        fused = self._fuse(legs, plan)
+        weighed = reputation.rerank(
+            ((item.chunk_id, item.score) for item in fused),
+            {
+                chunk_id: reputation.lineage_id(item.source.key)
+                for chunk_id, item in verified.items()
+            },
+            policy,
+            {
+                reputation.lineage_id(item.source.key): item.source.trust_domain
+                for item in verified.values()
+            },
+        )
+        cosine = {hit.entry.chunk_id: hit.score for hit in proposals.semantic}
+        places = {
+            name: {chunk_id: LegScore(rank, score) for rank, (chunk_id, score) in enumerate(leg, 1)}
+            for name, leg in legs.items()
+        }
+        return [
+            Ranked(
+                verified=verified[item.chunk_id],
+                scores=Scores(
+                    semantic=places.get("semantic", {}).get(item.chunk_id),
+                    lexical=places.get("lexical", {}).get(item.chunk_id),
+                    fused=item.raw_similarity,
+                    normalized=item.normalized_similarity,
+                    reputation=item.reputation,
+                    final=item.final_score,
+                ),
+                cosine=cosine.get(item.chunk_id),
+            )
+            for item in weighed
+        ]
+
+    def _fuse(self, legs: Mapping[str, list[tuple[str, float]]], plan: Plan) -> list[fusion.Fused]:
+        depth = plan.query.depth
+        config = fusion.RRFConfig(retrieve_k=depth, final_k=2 * depth)
+        try:
+            if plan.fusion == "rrf":
+                weights = [self._leg_weights[name] for name in legs]
+                return fusion.fuse(*legs.values(), config=config, weights=weights)
+            weights = list(fusion.LINEAR_WEIGHTS) if len(legs) == 2 else [1.0]
+            return fusion.fuse_linear(*legs.values(), config=config, weights=weights)
+        except IntegrityError as error:
+            raise Unavailable(
+                "The index gave a list that can't be ranked.", code="index-unavailable"
+            ) from error
+
+
+def _distinct(hits: Iterable[Hit]) -> list[IndexEntry]:
+    """Each proposed entry once. Entries of one id that differ are all judged: what is served is the
+    entry that verified, so the true one can't vouch for a false one."""
+    seen: dict[str, list[IndexEntry]] = {}
+    for hit in hits:
+        known = seen.setdefault(hit.entry.chunk_id, [])
+        if hit.entry not in known:
+            known.append(hit.entry)
+    return [entry for entries in seen.values() for entry in entries]
+
+
+def _overtaken(findings: Sequence[Finding], standing: Standing, started: datetime) -> bool:
+    """Was a document flipped to a newer version while the index was being asked, so that its old
+    chunks fall away and its new ones were not proposed?"""
+    live = {f.entry.key for f in findings if f.outcome is Outcome.VERIFIED}
+    for finding in findings:
+        head = standing.heads.get(finding.entry.key)
+        if (
+            finding.outcome is Outcome.STALE
+            and finding.reason == "superseded"
+            and head is not None
+            and head.state is VersionState.ACTIVE
+            and finding.entry.key not in live
+            and (head.updated_at is None or head.updated_at >= started - RECENT)
+        ):
+            return True
+    return False
+
+
+def _merge(
+    ranked: Sequence[Ranked], carried: Sequence[Ranked], again: Sequence[Finding]
+) -> list[Ranked]:
+    best = {item.chunk_id: item for item in ranked}
+    for item, finding in zip(carried, again, strict=True):
+        if finding.verified is None:
+            best.pop(item.chunk_id, None)
+            continue
+        known = best.get(item.chunk_id)
+        if known is None or known.scores.final < item.scores.final:
+            best[item.chunk_id] = replace(item, verified=finding.verified)
+    return sorted(best.values(), key=lambda item: (-item.scores.final, item.chunk_id))
+
+
+def _reason(finding: Finding) -> str:
+    if finding.denial is not None:
+        return finding.denial.value
+    return finding.reason or finding.outcome.value.lower()

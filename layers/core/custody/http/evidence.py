@@ -1,0 +1,184 @@
+"""The JSON of evidence, shared by search and answers, and the fields that both requests have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from custody.application.evidence import Evidence, LegScore
+from custody.domain.model import MetadataValue
+from custody.domain.search import FilterClause, Range
+from custody.domain.timestamps import format_rfc3339
+from custody.errors import Unprocessable
+from custody.http.body import Body, Timestamp
+
+type Scalar = str | bool | int | float
+
+
+class RangeClause(Body):
+    gte: str | float | int | None = None
+    lte: str | float | int | None = None
+
+
+type Clause = Scalar | Annotated[list[Scalar], Field(min_length=1, max_length=100)] | RangeClause
+
+
+class AsOf(Body):
+    valid_at: Timestamp | None = None
+    known_at: Timestamp | None = None
+
+
+type RouteName = Literal[
+    "auto", "none", "sparse", "dense", "hybrid", "graph", "iterative", "facts", "long_context"
+]
+
+
+class SearchFields(Body):
+    """What a search and an answer both take."""
+
+    query: Annotated[str, Field(max_length=2000)]
+    k: Annotated[int, Field(ge=1, le=100)] = 10
+    route: RouteName = "auto"
+    max_steps: Annotated[int, Field(ge=1, le=10)] | None = None
+    fusion: Literal["rrf", "linear"] = "rrf"
+    rerank: bool | None = None
+    trust_domains: Annotated[list[str], Field(min_length=1, max_length=100)] | None = None
+    source_ids: Annotated[list[str], Field(min_length=1, max_length=100)] | None = None
+    filter: Annotated[dict[str, Clause], Field(max_length=20)] | None = None
+    as_of: AsOf | None = None
+    max_age_seconds: Annotated[int, Field(ge=1, le=315_576_000_0)] | None = None
+
+
+class LegReply(Body):
+    rank: int
+    score: float | None = Field(None, description="Only with the scope custody/audit.")
+
+
+class ScoresReply(Body):
+    semantic: LegReply | None
+    lexical: LegReply | None
+    rrf: float | None
+    linear: float | None
+    normalized: float
+    reputation: float
+    rerank: float | None
+    final: float
+
+
+class ProvenanceReply(Body):
+    outcome: Literal["VERIFIED"]
+    statement_id: str
+    keyid: str
+    sha256: str = Field(description="SHA-256 of the chunk's text.")
+    log_index: int | None
+
+
+class ClusterReply(Body):
+    chunk_ids: list[str]
+    source_ids: list[str]
+    maximum_similarity: float
+    cross_source: bool
+
+
+class EvidenceReply(Body):
+    rank: int
+    chunk_id: str
+    document_id: str
+    version: int
+    name: str
+    uri: str | None
+    title: str | None
+    heading: str | None
+    page: int | None
+    text: str
+    source_id: str
+    trust_domain: str
+    score: float
+    scores: ScoresReply
+    provenance: ProvenanceReply
+    signals: list[str]
+    cluster: ClusterReply | None
+    observed_at: Timestamp | None
+    valid_from: Timestamp | None
+    valid_to: Timestamp | None
+
+
+class PolicyReply(Body):
+    version: str
+    digest: str
+
+
+def search_filter(given: Mapping[str, Clause] | None) -> dict[str, FilterClause]:
+    """Clauses as the index takes them. Raises Unprocessable(invalid-field)."""
+    return {name: _clause(f"filter.{name}", clause) for name, clause in (given or {}).items()}
+
+
+def _clause(field: str, clause: Clause) -> FilterClause:
+    if isinstance(clause, list):
+        values: tuple[MetadataValue, ...] = tuple(clause)
+        return values
+    if isinstance(clause, RangeClause):
+        bounds = [bound for bound in (clause.gte, clause.lte) if bound is not None]
+        if not bounds:
+            raise Unprocessable("A range needs gte, lte or both.", field=field)
+        if len({isinstance(bound, str) for bound in bounds}) > 1:
+            raise Unprocessable("A range is of numbers or of texts, not of both.", field=field)
+        return Range(gte=clause.gte, lte=clause.lte)
+    return clause
+
+
+def evidence_json(item: Evidence, *, fusion: str, audit: bool) -> dict[str, object]:
+    """One result. Without the audit scope legs tell ranks only."""
+    scores = item.scores
+    return {
+        "rank": item.rank,
+        "chunk_id": item.chunk_id,
+        "document_id": item.key.document_id,
+        "version": item.version,
+        "name": item.name,
+        "uri": item.uri,
+        "title": item.title,
+        "heading": item.heading,
+        "page": item.page,
+        "text": item.text,
+        "source_id": item.source.source_id,
+        "trust_domain": item.trust_domain,
+        "score": scores.final,
+        "scores": {
+            "semantic": _leg(scores.semantic, audit=audit),
+            "lexical": _leg(scores.lexical, audit=audit),
+            "rrf": scores.fused if fusion == "rrf" else None,
+            "linear": scores.fused if fusion == "linear" else None,
+            "normalized": scores.normalized,
+            "reputation": scores.reputation,
+            "rerank": None,
+            "final": scores.final,
+        },
+        "provenance": {
+            "outcome": "VERIFIED",
+            "statement_id": item.statement_id,
+            "keyid": item.keyid,
+            "sha256": item.sha256,
+            "log_index": None,
+        },
+        "signals": list(item.signals),
+        "cluster": None
+        if item.cluster is None
+        else {
+            "chunk_ids": list(item.cluster.chunk_ids),
+            "source_ids": list(item.cluster.source_ids),
+            "maximum_similarity": item.cluster.maximum_similarity,
+            "cross_source": item.cluster.cross_source,
+        },
+        "observed_at": format_rfc3339(item.observed_at) if item.observed_at else None,
+        "valid_from": format_rfc3339(item.valid_from) if item.valid_from else None,
+        "valid_to": format_rfc3339(item.valid_to) if item.valid_to else None,
+    }
+
+
+def _leg(score: LegScore | None, *, audit: bool) -> dict[str, object] | None:
+    if score is None:
+        return None
+    return {"rank": score.rank, "score": score.score} if audit else {"rank": score.rank}
