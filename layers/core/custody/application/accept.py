@@ -12,11 +12,12 @@ from custody.application.admission import (
     NOWHERE,
     Admission,
     Admitted,
+    declared_media,
     standing_version,
 )
 from custody.application.callers import require, standing
 from custody.application.ports import Clock, EvidenceIndex, Jobs, Ledger, ObjectStore
-from custody.domain import content_types, object_keys, sources, validation
+from custody.domain import object_keys, sources, validation
 from custody.domain.jobs import ParseJob, PublishJob
 from custody.domain.model import (
     DocumentKey,
@@ -28,7 +29,15 @@ from custody.domain.model import (
     VersionRecord,
     VersionState,
 )
-from custody.errors import Conflict, NotFound, PreconditionFailed, TooLarge, Unprocessable
+from custody.errors import (
+    Conflict,
+    NotFound,
+    PreconditionFailed,
+    Rejected,
+    TooLarge,
+    Unprocessable,
+    UnsupportedMedia,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +115,7 @@ class Accept:
             source_id=source.key.source_id,
             name=key.document_id,
             state=VersionState.PENDING,
-            content_type=content_types.supported(validation.content_type(request.content_type)),
+            content_type=_content_type(request),
             content_sha256=hashlib.sha256(request.content).hexdigest(),
             raw=NOWHERE,
             acl=sources.document_acl(source, wanted),
@@ -134,6 +143,17 @@ class Accept:
                 raise
             return None
         return Admitted(record, Admission.NEW)
+
+
+def _content_type(request: DocumentRequest) -> str:
+    """The declared type, held against the bytes before anything is written."""
+    validation.content_type(request.content_type)
+    try:
+        return declared_media(
+            request.content, content_type=request.content_type, name=request.document_id
+        )
+    except Rejected as error:
+        raise UnsupportedMedia(error.detail, code=error.code, field="content_type") from None
 
 
 def move_on(jobs: Jobs, admitted: Admitted) -> None:

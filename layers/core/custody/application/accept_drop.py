@@ -22,6 +22,7 @@ from custody.application.admission import (
     NOWHERE,
     Admission,
     Admitted,
+    declared_media,
     standing_version,
 )
 from custody.application.erasing import Erasing
@@ -35,7 +36,7 @@ from custody.application.ports import (
 )
 from custody.application.rejecting import DROP_CONNECTOR, Rejecting
 from custody.application.withdraw import withdraw
-from custody.domain import content_types, object_keys, sequencer, sidecar, sources, validation
+from custody.domain import object_keys, sequencer, sidecar, sources, validation
 from custody.domain.drops import Drop, DropState
 from custody.domain.identifiers import drop_document_id, valid_source_id, valid_tenant
 from custody.domain.jobs import ParseJob
@@ -229,7 +230,7 @@ class AcceptDrop:
         beside = self._read_sidecar(pair, source)
         content = self.objects.get(found.ref, limit=self.max_object_bytes)
         try:
-            content_type = content_types.of_drop(found.content_type, pair.name)
+            content_type = declared_media(content, content_type=found.content_type, name=pair.name)
             acl = sources.document_acl(source, beside.acl)
         except CustodyError as error:
             raise Rejected(error.detail, code=error.code, field=error.field) from None

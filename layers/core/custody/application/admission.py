@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from custody.application.ports import EvidenceIndex, Ledger
+from custody.domain import media
 from custody.domain.canonical import digest
 from custody.domain.model import (
     Acl,
@@ -47,6 +48,13 @@ def space_of(key: DocumentKey) -> Space:
 def wanted_acl(head: Head) -> Acl:
     """The ACL that was asked for last, signed already or not."""
     return head.narrowed_to if head.narrowed_to is not None else head.acl
+
+
+def declared_media(content: bytes, *, content_type: str | None, name: str) -> str:
+    """``type`` or ``type; charset=name``, of one spelling for each type. Raises Rejected
+    (empty-document | type-not-supported | type-mismatch)."""
+    found = media.resolve(content, content_type=content_type, name=name)
+    return found.type if found.charset is None else f"{found.type}; charset={found.charset.lower()}"
 
 
 def says(record: VersionRecord, acl: Acl) -> str:

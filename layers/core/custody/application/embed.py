@@ -50,7 +50,13 @@ class Embed:
             record = self.ledger.part_done(
                 job.key, job.version, job.part, model_revision=self.embedder.revision
             )
-        if record.state is VersionState.PENDING and len(record.parts_done) == record.parts_total:
+        if record.state is not VersionState.PENDING:
+            # Erased while it was embedded: the erasure may have passed here before the vectors.
+            self.objects.delete_object(
+                object_keys.vectors(job.key, job.version, self.embedder.revision, job.part)
+            )
+            return
+        if len(record.parts_done) == record.parts_total:
             self.jobs.send([PublishJob(job.key, job.version)])
 
     def _embed(self, job: EmbedJob, record: VersionRecord) -> None:

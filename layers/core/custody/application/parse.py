@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass
 
-from custody.application.ports import Chunker, Jobs, Ledger, ObjectStore, ParsedDocument, Parser
+from custody.application.ports import Chunker, Jobs, Ledger, ObjectStore, Parser
 from custody.application.rejecting import Rejecting
-from custody.domain import chunk_lines, object_keys
+from custody.domain import chunk_lines, hygiene, object_keys
 from custody.domain.jobs import EmbedJob, ParseJob
-from custody.domain.model import Inspection, VersionRecord, VersionState
+from custody.domain.model import VersionRecord, VersionState
 from custody.errors import NotFound, Rejected, TooLarge
 
 PART_CHUNKS = 32
@@ -45,6 +44,10 @@ class Parse:
                 if again is None or again.state is not VersionState.PENDING:
                     return  # erased while it waited
                 raise
+        if record.state is not VersionState.PENDING:
+            # Erased while it was parsed: the erasure may have passed here before the chunks came.
+            self.objects.delete_object(object_keys.chunks(record.key, record.version))
+            return
         self.jobs.send(missing_parts(record))
 
     def _parse(self, record: VersionRecord) -> VersionRecord:
@@ -78,17 +81,12 @@ class Parse:
             chunker=self.chunker.version,
             # What the caller declared, or a repeat of the same request would look like a change.
             title=record.title,
-            inspection=_inspection(content, parsed),
+            inspection=hygiene.inspection(
+                content,
+                signals=parsed.signals,
+                active_content_removed=parsed.active_content_removed,
+            ),
         )
-
-
-def _inspection(content: bytes, parsed: ParsedDocument) -> Inspection:
-    return Inspection(
-        content_hash=hashlib.sha256(content).hexdigest(),
-        signals=parsed.signals,
-        suspicious=bool(parsed.signals),
-        active_content_removed=parsed.active_content_removed,
-    )
 
 
 def missing_parts(record: VersionRecord) -> list[EmbedJob]:

@@ -9,7 +9,7 @@ from custody.application.ports import Clock, Ledger, ObjectStore
 from custody.domain import object_keys
 from custody.domain.canonical import canonical_json
 from custody.domain.drops import Drop, DropState
-from custody.domain.model import ObjectRef, SourceKey, VersionRecord
+from custody.domain.model import ObjectRef, SourceKey, VersionRecord, VersionState
 from custody.domain.timestamps import format_rfc3339
 from custody.errors import Conflict, CustodyError
 
@@ -52,7 +52,14 @@ class Rejecting:
         drop = self.ledger.drop(source, record.name)
         if drop is None or drop.version != record.version:
             return
-        self.keep(object_keys.incoming(source, record.name), record.raw, error)
+        incoming = object_keys.incoming(source, record.name)
+        self.keep(incoming, record.raw, error)
+        now = self.ledger.version(record.key, record.version)
+        if now is None or now.state is VersionState.ERASED:
+            copy = object_keys.rejected(incoming)
+            for key in (copy, copy + object_keys.REASON_SUFFIX):
+                self.objects.delete_object(key)
+            return
         settle_drop(self.ledger, drop, DropState.REJECTED, (error.code,), self.clock)
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from custody.application.callers import oversees, require, standing
 from custody.application.ports import Ledger, ObjectStore, Upload
-from custody.domain import content_types, object_keys, sidecar, sources, validation
+from custody.domain import media, object_keys, sidecar, sources, validation
 from custody.domain.drops import Drop
 from custody.domain.identifiers import drop_document_id
 from custody.domain.model import Principal, Scope, SourceKey
-from custody.errors import NotFound, TooLarge, Unprocessable
+from custody.errors import NotFound, Rejected, TooLarge, Unprocessable, UnsupportedMedia
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,11 @@ class Uploads:
                 field="bytes",
             )
         content_type = validation.content_type(request.content_type)
-        content_types.supported(content_type)
+        if request.name.endswith(sidecar.SUFFIX):
+            if content_type != media.JSON:
+                raise UnsupportedMedia("A sidecar is application/json.", field="content_type")
+        else:
+            _check_supported(content_type, request.name)
         upload = self.objects.presign_put(
             object_keys.incoming(owner, request.name),
             content_type=content_type,
@@ -85,3 +89,13 @@ class Uploads:
             if (source := read.sources.get(drop.source)) is not None
             and sources.is_writer(principal, source)
         ]
+
+
+def _check_supported(content_type: str, name: str) -> None:
+    """Only the declaration can be judged yet, so it is held against bytes that fit any type."""
+    probe = b"%PDF-" if content_type == media.PDF else b"-"
+    try:
+        media.resolve(probe, content_type=content_type, name=name)
+    except Rejected as error:
+        if error.code == "type-not-supported":
+            raise UnsupportedMedia(error.detail, code=error.code, field="content_type") from None
