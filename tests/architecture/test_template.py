@@ -1,0 +1,229 @@
+"""What the template must hold, whatever is added to it. Some of this the local AWS accepts when
+broken, so that only a test of the text finds it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.architecture.template_facts import (
+    Properties,
+    as_list,
+    document,
+    functions,
+    of_type,
+    referenced,
+    statements,
+)
+
+QUEUES = of_type("AWS::SQS::Queue")
+FUNCTIONS = functions()
+NAME_PROPERTIES = {
+    "AWS::Serverless::Function": "FunctionName",
+    "AWS::Serverless::LayerVersion": "LayerName",
+    "AWS::Serverless::Api": "Name",
+    "AWS::DynamoDB::Table": "TableName",
+    "AWS::S3::Bucket": "BucketName",
+    "AWS::SQS::Queue": "QueueName",
+    "AWS::Logs::LogGroup": "LogGroupName",
+    "AWS::CloudWatch::Alarm": "AlarmName",
+}
+
+
+def queue_sources() -> list[tuple[str, Properties, Properties]]:
+    return [
+        (name, function, event["Properties"])
+        for name, function in FUNCTIONS.items()
+        for event in function.get("Events", {}).values()
+        if event["Type"] == "SQS"
+    ]
+
+
+def dead_letter_queues() -> set[str]:
+    return {
+        referenced(queue["RedrivePolicy"]["deadLetterTargetArn"])
+        for queue in QUEUES.values()
+        if "RedrivePolicy" in queue
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        (name, resource["Type"])
+        for name, resource in document()["Resources"].items()
+        if resource["Type"] in NAME_PROPERTIES
+    ],
+)
+def test_every_name_carries_the_stacks_name(name: str, kind: str) -> None:
+    # A second stack that names an existing table would take it over.
+    told = json.dumps(document()["Resources"][name]["Properties"].get(NAME_PROPERTIES[kind]))
+    assert "${AWS::StackName}" in told
+
+
+@pytest.mark.parametrize(
+    ("function", "properties", "event"), queue_sources(), ids=[n for n, *_ in queue_sources()]
+)
+def test_a_queue_hides_a_message_six_times_as_long_as_its_function_may_run(
+    function: str, properties: Properties, event: Properties
+) -> None:
+    queue = QUEUES[referenced(event["Queue"])]
+    assert queue["VisibilityTimeout"] >= 6 * properties["Timeout"], function
+
+
+@pytest.mark.parametrize(
+    ("function", "properties", "event"), queue_sources(), ids=[n for n, *_ in queue_sources()]
+)
+def test_a_batch_reports_its_failures_one_by_one(
+    function: str, properties: Properties, event: Properties
+) -> None:
+    assert event["FunctionResponseTypes"] == ["ReportBatchItemFailures"], function
+
+
+@pytest.mark.parametrize("name", [n for n in QUEUES if n not in dead_letter_queues()])
+def test_every_working_queue_has_a_consumer_and_a_dead_letter_queue(name: str) -> None:
+    redrive = QUEUES[name]["RedrivePolicy"]
+    target = QUEUES[referenced(redrive["deadLetterTargetArn"])]
+    assert redrive["maxReceiveCount"] >= 3
+    assert target["MessageRetentionPeriod"] == 14 * 24 * 3600
+    assert name in {referenced(event["Queue"]) for _, _, event in queue_sources()}
+
+
+@pytest.mark.parametrize("name", sorted(dead_letter_queues()))
+def test_a_dead_letter_raises_an_alarm(name: str) -> None:
+    watched = [
+        alarm
+        for alarm in of_type("AWS::CloudWatch::Alarm").values()
+        if alarm.get("MetricName") == "ApproximateNumberOfMessagesVisible"
+        and any(
+            isinstance(d["Value"], dict) and referenced(d["Value"]) == name
+            for d in alarm["Dimensions"]
+        )
+    ]
+    assert len(watched) == 1
+    assert watched[0]["Threshold"] == 0
+
+
+@pytest.mark.parametrize("name", QUEUES)
+def test_queues_are_encrypted_and_unordered(name: str) -> None:
+    queue = QUEUES[name]
+    assert queue.get("SqsManagedSseEnabled") is True or "KmsMasterKeyId" in queue
+    # S3 can't notify a FIFO queue; the local AWS accepts one.
+    assert not queue.get("FifoQueue")
+
+
+@pytest.mark.parametrize("name", of_type("AWS::DynamoDB::Table"))
+def test_tables_are_encrypted_and_pay_for_what_is_used(name: str) -> None:
+    table = of_type("AWS::DynamoDB::Table")[name]
+    assert table["SSESpecification"]["SSEEnabled"] is True
+    assert table["BillingMode"] == "PAY_PER_REQUEST"
+
+
+@pytest.mark.parametrize("name", ["LedgerTable", "TracesTable"])
+def test_tables_of_record_survive_a_mistake(name: str) -> None:
+    resource = document()["Resources"][name]
+    assert resource["DeletionPolicy"] == resource["UpdateReplacePolicy"] == "Retain"
+    assert resource["Properties"]["DeletionProtectionEnabled"] is True
+    recovery = resource["Properties"]["PointInTimeRecoverySpecification"]
+    assert recovery["PointInTimeRecoveryEnabled"] is True
+
+
+def test_the_ledger_never_expires_by_itself() -> None:
+    assert "TimeToLiveSpecification" not in of_type("AWS::DynamoDB::Table")["LedgerTable"]
+
+
+def test_buckets_are_encrypted_versioned_private_and_kept() -> None:
+    buckets = of_type("AWS::S3::Bucket")
+    assert buckets
+    for name, bucket in buckets.items():
+        [rule] = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+        assert rule["ServerSideEncryptionByDefault"]["SSEAlgorithm"] == "aws:kms"
+        assert bucket["VersioningConfiguration"]["Status"] == "Enabled"
+        assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+        assert len(bucket["PublicAccessBlockConfiguration"]) == 4
+        assert document()["Resources"][name]["DeletionPolicy"] == "Retain"
+
+
+def test_the_queue_that_s3_notifies_lets_in_this_bucket_alone() -> None:
+    [bucket] = of_type("AWS::S3::Bucket").values()
+    notified = {
+        referenced(c["Queue"]) for c in bucket["NotificationConfiguration"]["QueueConfigurations"]
+    }
+    allowed = set()
+    for policy in of_type("AWS::SQS::QueuePolicy").values():
+        for statement in policy["PolicyDocument"]["Statement"]:
+            assert statement["Principal"] == {"Service": "s3.amazonaws.com"}
+            told = json.dumps(statement["Condition"])
+            assert "aws:SourceArn" in told
+            assert "aws:SourceAccount" in told
+            allowed |= {referenced(q) for q in policy["Queues"]}
+    assert notified == allowed
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_logs_into_a_group_of_its_own_that_is_not_kept_for_ever(name: str) -> None:
+    group = of_type("AWS::Logs::LogGroup")[referenced(FUNCTIONS[name]["LoggingConfig"]["LogGroup"])]
+    assert group["RetentionInDays"]
+    assert group["LogGroupName"] == {"Fn::Sub": f"/aws/lambda/${{AWS::StackName}}-{name}"}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_may_do_only_what_is_named_to_what_is_named(name: str) -> None:
+    for statement in statements(FUNCTIONS[name]):
+        assert statement["Effect"] == "Allow"
+        for action in as_list(statement["Action"]):
+            assert re.fullmatch(r"[a-z0-9]+:[A-Za-z]+", action), action
+        for resource in as_list(statement["Resource"]):
+            assert resource != "*"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_stays_within_its_memory_and_time(name: str) -> None:
+    function = FUNCTIONS[name]
+    assert function["MemorySize"] <= 1024
+    if any(event["Type"] == "Api" for event in function.get("Events", {}).values()):
+        assert function["Timeout"] <= 29  # API Gateway waits no longer
+
+
+def granted(name: str) -> set[str]:
+    return {a for s in statements(FUNCTIONS[name]) for a in as_list(s["Action"])}
+
+
+def test_only_publication_may_sign_evidence_and_only_deployment_policies() -> None:
+    signers = {
+        (name, referenced(resource))
+        for name in FUNCTIONS
+        for statement in statements(FUNCTIONS[name])
+        if "kms:Sign" in as_list(statement["Action"])
+        for resource in as_list(statement["Resource"])
+    }
+    assert signers == {("publish", "IngestionKey"), ("bootstrap", "PolicyKey")}
+
+
+def test_what_meets_hostile_files_can_neither_sign_nor_publish() -> None:
+    for name in ("accept", "parse"):
+        assert not {a for a in granted(name) if a in {"kms:Sign", "es:ESHttpPut"}}
+    assert not {a for a in granted("parse") if a.startswith("es:")}
+
+
+def test_every_route_but_health_asks_the_authorizer() -> None:
+    assert of_type("AWS::Serverless::Api")["Api"]["Auth"]["DefaultAuthorizer"] == "Caller"
+    open_routes = [
+        event["Properties"]["Path"]
+        for function in FUNCTIONS.values()
+        for event in function.get("Events", {}).values()
+        if event["Type"] == "Api" and "Authorizer" in event["Properties"].get("Auth", {})
+    ]
+    assert open_routes == ["/health"]
+
+
+def test_ids_are_read_from_outputs_and_exist() -> None:
+    known = set(document()["Resources"]) | {"AWS::Region", "AWS::URLSuffix"}
+    outputs: dict[str, Any] = document()["Outputs"]
+    assert {"ApiUrl", "ApiId", "BucketName"} <= outputs.keys()
+    for output in outputs.values():
+        for name in re.findall(r"\$\{([A-Za-z:]+)", json.dumps(output["Value"])):
+            assert name in known
