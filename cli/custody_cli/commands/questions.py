@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, cast
@@ -189,7 +190,9 @@ def _value(text: str) -> str | int | float | bool:
         value = json.loads(text)
     except ValueError:
         return text
-    return value if isinstance(value, str | int | float) and value == value else text
+    if isinstance(value, float) and not math.isfinite(value):
+        return text  # no JSON number; NaN and Infinity are read by json all the same
+    return value if isinstance(value, str | int | float) else text
 
 
 def _either(name: str, former: FilterValue, value: str | float | bool) -> list[str]:

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import pytest
+
+from custody_cli.local import LocalStatus
+from custody_local.errors import LocalStackError, PortTaken
+
+
+def test_up_starts_what_was_asked_for_and_tells_where_it_is(no_stack, run_json):
+    code, told = run_json("up", "--index", "opensearch", "--port", "0")
+    assert code == 0
+    assert told["running"] is True
+    assert told["api_url"] == "http://127.0.0.1:1/v1"
+    assert no_stack.asked == {"index": "opensearch", "model": "minilm", "port": 0}
+
+
+def test_up_says_what_to_do_about_a_taken_port(no_stack, run):
+    no_stack.raises = PortTaken(4566, "the local AWS", "--port")
+    result = run("up")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "Port 4566" in result.stderr
+    assert "--port 0" in result.stderr
+
+
+def test_an_error_in_json_mode_is_json_on_stdout(no_stack, run_json):
+    no_stack.raises = LocalStackError("No make here.")
+    code, told = run_json("up")
+    assert (code, told) == (2, {"error": {"code": "local-stack", "detail": "No make here."}})
+
+
+def test_status_has_what_scripts_read(stack, api, run_json):
+    code, told = run_json("status")
+    assert code == 0
+    assert {"api_url", "index", "opensearch_url", "bucket"} <= told.keys()
+    assert told["api_url"] == api.url
+    assert told["opensearch_url"] is None
+
+
+def test_status_without_a_stack_is_a_no(no_stack, run, run_json):
+    code, told = run_json("status")
+    assert (code, told["running"]) == (1, False)
+    result = run("status")
+    assert result.exit_code == 1
+    assert "custody up" in result.stderr
+
+
+def test_status_names_the_dead_part(no_stack, run):
+    no_stack.found = LocalStatus(running=False, problems=("the token issuer does not answer",))
+    assert "the token issuer does not answer" in run("status").stderr
+
+
+def test_down_says_whether_anything_ran(stack, run_json):
+    assert run_json("down") == (0, {"stopped": True})
+    assert run_json("down") == (0, {"stopped": False})
+
+
+def test_token_prints_the_token_alone(stack, run):
+    result = run(
+        "token", "--tenant", "acme", "--subject", "ana", "--groups", "eng,ops",
+        "--scopes", "custody/read custody/write",
+    )  # fmt: skip
+    assert result.exit_code == 0
+    assert result.stdout == "token-acme-ana\n"
+    assert stack.minted == [
+        {
+            "tenant": "acme",
+            "subject": "ana",
+            "groups": ["eng", "ops"],
+            "scopes": ["custody/read", "custody/write"],
+        }
+    ]
+
+
+@pytest.mark.parametrize("words", [(), ("--tenant", "acme"), ("--subject", "ana")])
+def test_token_needs_a_tenant_and_a_subject(stack, run, words):
+    result = run("token", *words)
+    assert result.exit_code == 2
+    assert stack.minted == []
+
+
+def test_an_unknown_scope_is_refused(stack, run):
+    result = run("token", "--tenant", "a", "--subject", "b", "--scopes", "custody/everything")
+    assert result.exit_code == 2
+    assert "custody/override" in result.stderr
+    assert stack.minted == []
+
+
+def test_token_without_a_stack_says_how_to_start_one(no_stack, run):
+    result = run("token", "--tenant", "a", "--subject", "b")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "custody up" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("up", "--index", "elastic"), ("up", "--port", "70000"), ("dance",), ("status", "--no-such")],
+)
+def test_wrong_usage_is_2(no_stack, run, words):
+    assert run(*words).exit_code == 2
