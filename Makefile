@@ -9,7 +9,9 @@ BIN := $(VENV)/bin
 UV := $(BIN)/uv
 MODEL ?= minilm
 INDEX ?= embedded
-ARCH ?= $(shell uname -m | sed 's/aarch64/arm64/')
+ARCH ?= x86_64
+STACK ?= custody
+PARAMETERS ?=
 PYTHON ?=
 export UV_NO_PROGRESS := 1
 export SAM_CLI_TELEMETRY := 0
@@ -101,6 +103,9 @@ build: setup tools ## build layers and functions for this machine, as the local 
 
 # --- the local stack --------------------------------------------------------------------------
 .PHONY: up down status demo invoke
+demo: setup tools ## run the main job for real, check every claim, leave nothing running
+	@$(BIN)/python -m custody_cli.demo --index $(INDEX) --model $(MODEL)
+
 up: setup tools ## start the whole service on this machine (INDEX=embedded or opensearch)
 	@$(BIN)/custody up --index $(INDEX) --model $(MODEL)
 
@@ -113,3 +118,13 @@ status: setup ## what runs, and where
 invoke: setup tools ## run one handler as Lambda does: FUNCTION=query EVENT=events/query/search.json
 	@test -n "$(FUNCTION)" -a -n "$(EVENT)" || { echo "usage: make invoke FUNCTION=query EVENT=events/query/search.json" >&2; exit 2; }
 	@$(BIN)/python -m custody_local.invoke "$(FUNCTION)" "$(EVENT)"
+
+# --- AWS --------------------------------------------------------------------------------------
+.PHONY: deploy
+deploy: setup tools ## deploy to AWS: STACK=custody ARCH=x86_64 PARAMETERS="TokenIssuer=https://… OpenSearchUrl=https://… …"
+	@test -n "$(PARAMETERS)" || { echo "make deploy needs PARAMETERS=\"Name=value …\"; docs/operations.md lists them." >&2; exit 2; }
+	PATH="$(abspath $(BIN)):$$PATH" CUSTODY_LAYER_PLATFORM=$(ARCH) .local/venvs/sam/bin/sam build \
+	  --parameter-overrides Architecture=$(ARCH) ModelName=$(MODEL)
+	.local/venvs/sam/bin/sam deploy --stack-name $(STACK) --resolve-s3 --no-fail-on-empty-changeset \
+	  --capabilities CAPABILITY_IAM CAPABILITY_AUTO_EXPAND \
+	  --parameter-overrides Architecture=$(ARCH) ModelName=$(MODEL) $(PARAMETERS)
