@@ -123,6 +123,10 @@ def own_files(layer: str, python: Path) -> None:
         source = ROOT / "layers" / "core" / "custody"
         skip = shutil.ignore_patterns("__pycache__", "*.pyc")
         shutil.copytree(source, python / "custody", ignore=skip)
+        for policy in (ROOT / "policies").glob("*/default.json"):
+            target = python / "custody" / policy.relative_to(ROOT)
+            target.parent.mkdir(parents=True)
+            shutil.copyfile(policy, target)
     elif layer == "embeddings":
         model = os.environ.get("CUSTODY_MODEL") or "minilm"
         script = ROOT / "layers" / "embeddings" / "build_model.py"

@@ -1,0 +1,148 @@
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+import pytest
+
+from custody.adapters.ecdsa_verifier import EcdsaVerifier
+from custody.adapters.local_signer import LocalSigner
+from custody.adapters.memory_ledger import MemoryLedger
+from custody.adapters.memory_policies import MemoryPolicies
+from custody.adapters.packaged_policies import packaged_policies
+from custody.application.deploy_policies import DeployPolicies
+from custody.application.load_policy import ActivePolicies
+from custody.domain.model import KeyStanding
+from custody.errors import IntegrityError, Unavailable
+from tests.support.evidence import NOW, signer
+
+PACKAGED = packaged_policies()
+OLDER, NEWER = b'"version": "0.9.9"', b'"version": "1.10.0"'
+
+
+@dataclass
+class World:
+    ledger: MemoryLedger = field(default_factory=MemoryLedger)
+    policies: MemoryPolicies = field(default_factory=MemoryPolicies)
+    ingestion: LocalSigner = field(default_factory=signer)
+    policy: LocalSigner = field(default_factory=lambda: signer("policy"))
+
+    def deploy(self, packaged: Mapping[str, bytes] = PACKAGED) -> DeployPolicies:
+        return DeployPolicies(
+            ledger=self.ledger,
+            policies=self.policies,
+            ingestion=self.ingestion,
+            policy=self.policy,
+            verifier=EcdsaVerifier(),
+            packaged=packaged,
+        )
+
+    @property
+    def active(self) -> ActivePolicies:
+        return ActivePolicies(self.policies, EcdsaVerifier())
+
+
+def versioned(version: bytes) -> dict[str, bytes]:
+    return {name: text.replace(b'"version": "1.0.0"', version) for name, text in PACKAGED.items()}
+
+
+def test_a_first_deployment_registers_both_keys_and_puts_both_policies_in_force() -> None:
+    world = World()
+    deployed = world.deploy()()
+    keys = (world.ingestion.verification_key(), world.policy.verification_key())
+    assert deployed.keyids == deployed.registered == tuple(key.keyid for key in keys)
+    assert deployed.signed == ("reputation", "gate")
+    control = world.ledger.control("acme")
+    assert {key.keyid: key.purpose for key in control.keys.values()} == {
+        keys[0].keyid: "ingestion",
+        keys[1].keyid: "policy",
+    }
+    assert tuple(control.policies.values()) == deployed.policies
+    assert world.active.reputation(control)[1].reputation_weight == 0.15
+    assert world.active.gate(control)[1].presets["balanced"].threshold == 0.55
+
+
+def test_a_key_s_window_opens_a_little_early_for_clocks_that_differ() -> None:
+    world = World()
+    world.deploy()()
+    key = world.ingestion.verification_key()
+    stored = world.ledger.control("acme").keys[key.keyid]
+    assert stored.not_before == key.not_before - timedelta(minutes=5)
+
+
+def test_a_second_deployment_changes_nothing() -> None:
+    world = World()
+    first = world.deploy()()
+    before = world.ledger.control("acme")
+    second = world.deploy()()
+    assert (second.registered, second.signed) == ((), ())
+    assert second.policies == first.policies
+    assert world.ledger.control("acme") == before
+
+
+@pytest.mark.parametrize("standing", [KeyStanding.RETIRED, KeyStanding.REVOKED])
+def test_a_deployment_never_brings_a_key_back(standing: KeyStanding) -> None:
+    world = World()
+    world.deploy()()
+    key = world.ingestion.verification_key()
+    world.ledger.put_key(replace(key, standing=standing, not_after=NOW))
+    world.deploy()()
+    stored = world.ledger.control("acme").keys[key.keyid]
+    assert (stored.standing, stored.not_after) == (standing, NOW)
+
+
+def test_a_newer_policy_in_force_stays() -> None:
+    world = World()
+    newer = world.deploy(versioned(NEWER))()
+    later = world.deploy()()
+    assert later.signed == ()
+    assert later.policies == newer.policies
+    assert world.active.gate(world.ledger.control("acme"))[1].version == "1.10.0"
+
+
+def test_an_older_policy_in_force_is_replaced() -> None:
+    world = World()
+    world.deploy(versioned(OLDER))()
+    assert world.deploy()().signed == ("reputation", "gate")
+    assert world.active.gate(world.ledger.control("acme"))[1].version == "1.0.0"
+
+
+def test_a_tenant_s_own_policy_does_not_stand_in_for_the_service_s() -> None:
+    world = World()
+    world.deploy(versioned(OLDER))()
+    own = world.ledger.control("acme").policies["gate"]
+    world.ledger.put_policy_ref("public", replace(own, version="9.0.0"))
+    assert "gate" in world.deploy()().signed
+
+
+def test_a_new_policy_key_signs_anew_what_the_old_one_no_longer_vouches_for() -> None:
+    world = World()
+    world.deploy()()
+    old = world.policy.verification_key()
+    world.ledger.put_key(replace(old, standing=KeyStanding.REVOKED))
+    with pytest.raises(Unavailable):
+        world.active.gate(world.ledger.control("acme"))
+    world.policy = signer("policy")
+    assert world.deploy()().signed == ("reputation", "gate")
+    assert world.active.gate(world.ledger.control("acme"))[1].version == "1.0.0"
+
+
+def test_a_packaged_policy_that_is_invalid_changes_nothing() -> None:
+    world = World()
+    bad = {**PACKAGED, "gate": PACKAGED["gate"].replace(b"0.35", b"3.5")}
+    with pytest.raises(IntegrityError) as caught:
+        world.deploy(bad)()
+    assert caught.value.code == "invalid-policy"
+    with pytest.raises(Unavailable):
+        world.ledger.control("acme")
+
+
+class Down(MemoryLedger):
+    def control(self, tenant: str) -> object:  # type: ignore[override]
+        raise Unavailable("The ledger can't be reached.", code="ledger-unavailable")
+
+
+def test_a_ledger_that_is_down_is_not_taken_for_an_empty_one() -> None:
+    world = World(ledger=Down())
+    with pytest.raises(Unavailable) as caught:
+        world.deploy()()
+    assert caught.value.code == "ledger-unavailable"
