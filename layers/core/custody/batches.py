@@ -1,0 +1,84 @@
+"""A queue's batch: every message for itself, the failed ones alone come again.
+
+After its last delivery a message goes to the dead-letter queue; why it failed is in the log, under
+its message id, each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from aws_lambda_powertools import Logger
+from aws_lambda_powertools.metrics import Metrics, MetricUnit
+from aws_lambda_powertools.utilities.batch import (
+    BatchProcessor,
+    EventType,
+    process_partial_response,
+)
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+
+from custody.errors import CustodyError
+
+type BatchReply = Mapping[str, object]
+
+
+class Batches:
+    """The handler of one queue function. ``handle`` raises to have its message come again; what
+    it returns is counted as metrics, name to count."""
+
+    def __init__(
+        self, function: str, handle: Callable[[SQSRecord], Mapping[str, float] | None]
+    ) -> None:
+        self.function = function
+        self._handle = handle
+        self._logger = Logger(service=function, level="INFO")
+        # Where a whole batch fails it is reported as it is: an error would kill a warm process.
+        self._processor = BatchProcessor(
+            event_type=EventType.SQS, raise_on_entire_batch_failure=False
+        )
+
+    def __call__(self, event: Mapping[str, Any], context: Any) -> BatchReply:
+        counts: dict[str, float] = {}
+
+        def handle(record: SQSRecord) -> None:  # the processor asks for this argument's name
+            try:
+                found = self._handle(record)
+            except CustodyError as error:
+                counts["MessageFailed"] = counts.get("MessageFailed", 0) + 1
+                self._told(record, error.code, error.detail)
+                raise
+            except Exception:
+                counts["MessageFailed"] = counts.get("MessageFailed", 0) + 1
+                self._logger.exception(
+                    "message failed",
+                    extra={"message_id": record.message_id, "code": "internal"},
+                )
+                raise
+            for name, count in (found or {}).items():
+                counts[name] = counts.get(name, 0) + count
+
+        reply = process_partial_response(
+            event=dict(event), record_handler=handle, processor=self._processor, context=context
+        )
+        self._emit(counts)
+        return dict(reply)
+
+    def _told(self, record: SQSRecord, code: str, detail: str) -> None:
+        self._logger.error(
+            "message failed",
+            extra={
+                "message_id": record.message_id,
+                "receive_count": record.attributes.approximate_receive_count,
+                "code": code,
+                "detail": detail,
+            },
+        )
+
+    def _emit(self, counts: Mapping[str, float]) -> None:
+        if not counts:
+            return
+        metrics = Metrics(namespace="Custody", service=self.function)
+        for name, value in counts.items():
+            metrics.add_metric(name=name, unit=MetricUnit.Count, value=value)
+        metrics.flush_metrics()
