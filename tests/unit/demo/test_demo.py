@@ -1,0 +1,251 @@
+"""The demo must fail when a claim doesn't hold, and must always leave nothing running."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from typer.testing import CliRunner
+
+from custody_cli.demo import __main__ as program
+from custody_cli.demo import corpus, running
+from custody_cli.demo.checks import Checks
+from custody_cli.demo.signatures import verify
+from custody_cli.demo.stage import Person
+from custody_local.errors import LocalStackError
+from custody_local.progress import Progress
+from tests.support.fake_api import BUCKET, FakeApi
+
+
+class FakeRunning:
+    """A service without tenants, ACLs, signatures or a gate."""
+
+    def __init__(self, api: FakeApi) -> None:
+        self.api_url = api.url
+        self.bucket = BUCKET
+        self.endpoint_url = api.origin
+        self.aws: Mapping[str, str] = {
+            "aws_access_key_id": "test",
+            "aws_secret_access_key": "test",
+            "region_name": "us-east-1",
+        }
+        self.left: list[str] = []
+
+    def token(self, person: Person, scopes: tuple[str, ...]) -> str:
+        return f"{person.name}-{'-'.join(scopes)}".replace("/", ".")
+
+    def public_key(self) -> bytes:
+        key = ec.generate_private_key(ec.SECP256R1()).public_key()
+        return key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+
+    def leftovers(self) -> list[str]:
+        return self.left
+
+
+@pytest.fixture
+def permissive(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRunning]:
+    with FakeApi() as api:
+        stand_in = FakeRunning(api)
+
+        @contextmanager
+        def stack(*_: object, **__: object) -> Iterator[FakeRunning]:
+            yield stand_in
+
+        monkeypatch.setattr(program, "demo_stack", stack)
+        yield stand_in
+
+
+def run_demo(*words: str) -> Any:
+    return CliRunner().invoke(program.app, list(words))
+
+
+def test_a_service_that_shows_everything_to_everybody_fails_the_demo(permissive: FakeRunning):
+    result = run_demo("--json")
+    assert result.exit_code == 1
+    report = json.loads(result.stdout)
+    assert report["ok"] is False
+    failed = {check["claim"] for check in report["checks"] if not check["ok"]}
+    for claim in (
+        "the file whose sidecar claims trust is rejected",
+        "mira, of the same tenant, does not",
+        "ines, of the other tenant, gets no word that isn't Lakeside's own",
+        "asked for the report by its id, ines@lakeside is told that there is none",
+        "no script, handler or frame is in it",
+    ):
+        assert claim in failed
+    assert report["drops"]
+    assert report["searches"]
+
+
+def test_what_is_left_running_fails_the_demo(permissive: FakeRunning):
+    permissive.left = ["port 4567"]
+    report = json.loads(run_demo("--json").stdout)
+    assert {"claim": "nothing is left running", "ok": False, "seen": "port 4567"} in report[
+        "checks"
+    ]
+
+
+def test_the_failed_claims_are_said_to_a_person(permissive: FakeRunning):
+    result = run_demo()
+    assert result.exit_code == 1
+    assert "FAIL" in result.stderr
+    assert "claims failed" in result.stderr
+
+
+def test_a_stack_that_does_not_start_is_2(monkeypatch: pytest.MonkeyPatch):
+    @contextmanager
+    def stack(*_: object, **__: object) -> Iterator[None]:
+        raise LocalStackError("make is not installed.")
+        yield
+
+    monkeypatch.setattr(program, "demo_stack", stack)
+    result = run_demo()
+    assert result.exit_code == 2
+    assert "make is not installed." in result.stderr
+
+
+# --- the stack's life ---------------------------------------------------------------------------
+
+
+class FakeStack:
+    """Stands for custody_local's Stack; ``calls`` keeps the order."""
+
+    def __init__(self, fails: bool = False) -> None:
+        self.calls: list[str] = []
+        self.fails = fails
+
+    def down(self) -> bool:
+        self.calls.append("down")
+        return True
+
+    def up(self, **_: object) -> Any:
+        self.calls.append("up")
+        if self.fails:
+            raise LocalStackError("The deployment failed.")
+        return type(
+            "State",
+            (),
+            {
+                "api_url": "http://x", "bucket": "b", "endpoint_url": "http://127.0.0.1:1",
+                "region": "r", "processes": {}, "ports": {}, "outputs": {},
+            },
+        )()  # fmt: skip
+
+
+@pytest.fixture
+def fake_stack(monkeypatch: pytest.MonkeyPatch) -> FakeStack:
+    stack = FakeStack()
+    monkeypatch.setattr(running, "Stack", lambda *_, **__: stack)
+    return stack
+
+
+def opened(tmp_path: Path) -> Any:
+    return running.demo_stack("embedded", "minilm", Progress(quiet=True), folder=tmp_path)
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_the_stack_goes_down_whatever_ends_the_story(fake_stack, tmp_path, error):
+    with pytest.raises(error), opened(tmp_path):
+        raise error
+    assert fake_stack.calls == ["down", "up", "down"]
+
+
+def test_a_start_that_fails_is_cleaned_up(fake_stack, tmp_path):
+    fake_stack.fails = True
+    with pytest.raises(LocalStackError), opened(tmp_path):
+        pass
+    assert fake_stack.calls == ["down", "up", "down"]
+
+
+def test_a_termination_signal_cleans_up_as_ctrl_c_does(fake_stack, tmp_path):
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt), opened(tmp_path):
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert fake_stack.calls[-1] == "down"
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_second_ctrl_c_does_not_stop_the_clean_up(fake_stack, tmp_path, monkeypatch):
+    def interrupted_down() -> bool:
+        os.kill(os.getpid(), signal.SIGINT)
+        fake_stack.calls.append("down to the end")
+        return True
+
+    def story() -> None:
+        with opened(tmp_path):
+            monkeypatch.setattr(fake_stack, "down", interrupted_down)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        story()
+    assert fake_stack.calls[-1] == "down to the end"
+
+
+# --- its parts ----------------------------------------------------------------------------------
+
+
+def signed(statement: dict[str, Any], key: ec.EllipticCurvePrivateKey) -> dict[str, Any]:
+    payload = json.dumps(statement).encode()
+    kind = "application/vnd.in-toto+json"
+    covered = b"DSSEv1 %d %b %d %b" % (len(kind), kind.encode(), len(payload), payload)
+    signature = key.sign(covered, ec.ECDSA(SHA256()))
+    return {
+        "payloadType": kind,
+        "payload": base64.b64encode(payload).decode(),
+        "signatures": [{"keyid": "k", "sig": base64.b64encode(signature).decode()}],
+    }
+
+
+def der(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+
+
+def test_a_statement_verifies_with_its_own_key_and_no_other():
+    key, other = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    envelope = signed({"subject": [1]}, key)
+    assert verify(envelope, der(key)) == {"subject": [1]}
+    with pytest.raises(ValueError, match="signature"):
+        verify(envelope, der(other))
+    envelope["payload"] = base64.b64encode(b'{"subject": [2]}').decode()
+    with pytest.raises(ValueError, match="signature"):
+        verify(envelope, der(key))
+
+
+def test_a_failed_claim_does_not_hide_those_after_it():
+    checks = Checks()
+    checks.equal("one", 1, 2)
+    checks.that("two", True)
+    assert [check.ok for check in checks.made] == [False, True]
+    assert checks.failed[0].seen == "1, expected 2"
+
+
+def test_the_corpus_has_each_kind_that_the_demo_tells_of():
+    first = {one.key: one for one in corpus.first_versions()}
+    kinds = {one.item.path.suffix for one in first.values()}
+    assert {".md", ".html", ".pdf", ".txt", ".jsonl", ".csv"} <= kinds
+    assert {tenant for tenant, _, _ in first} == {"harbour", "lakeside"}
+    assert len(first) >= 16
+    (again,) = corpus.second_versions()
+    assert again.key in first
+    assert again.item.path.read_bytes() != first[again.key].item.path.read_bytes()
+
+
+def test_the_pdf_is_what_its_program_makes(tmp_path: Path):
+    path = corpus.FOLDER / "make_pdf.py"
+    code = path.read_text(encoding="utf-8")
+    made: dict[str, Any] = {"__name__": "made", "__file__": str(tmp_path / "make_pdf.py")}
+    (tmp_path / "harbour" / "handbook").mkdir(parents=True)
+    exec(compile(code, str(path), "exec"), made)
+    made["make"]()
+    committed = corpus.FOLDER / "harbour" / "handbook" / "pump-station-7.pdf"
+    assert made["FILE"].read_bytes() == committed.read_bytes()
