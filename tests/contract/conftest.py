@@ -7,15 +7,20 @@ from collections.abc import Iterator
 import pytest
 
 from custody_local import emulator
-from tests.support.local_aws import local_aws
 
 
 @pytest.fixture(scope="session")
-def aws_endpoint() -> Iterator[str]:
-    """Of the local AWS; clients made in the test speak to it and to nothing else."""
-    with local_aws() as endpoint, pytest.MonkeyPatch.context() as patch:
-        for name, value in emulator.client_environment(endpoint).items():
-            if name != "AWS_ENDPOINT_URL":
-                patch.setenv(name, value)
-        patch.delenv("AWS_PROFILE", raising=False)
-        yield endpoint
+def aws_credentials() -> Iterator[None]:
+    """Nothing of the caller's own AWS set-up reaches a client; endpoints are given in code."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in emulator.client_environment("").items():
+            patch.setenv(name, value)
+        for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE"):
+            patch.delenv(name, raising=False)
+        yield
+
+
+@pytest.fixture(scope="session")
+def aws_endpoint(aws_credentials: None, emulator_url: str) -> str:
+    """Of the local AWS, with credentials that it takes."""
+    return emulator_url

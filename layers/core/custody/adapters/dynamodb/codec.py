@@ -39,7 +39,11 @@ def load_many[T](kind: type[T], bodies: Sequence[str]) -> list[T]:
     try:
         loaded = _adapter(cast("Hashable", kind)).validate_json("[" + ",".join(bodies) + "]")
     except ValidationError as error:
-        raise IntegrityError(
-            f"A stored {kind.__name__} can't be read.", code="malformed-item"
-        ) from error
+        raise _malformed(kind) from error
+    if len(loaded) != len(bodies):
+        raise _malformed(kind)
     return cast("list[T]", loaded)
+
+
+def _malformed(kind: type[Any]) -> IntegrityError:
+    return IntegrityError(f"A stored {kind.__name__} can't be read.", code="malformed-item")

@@ -1,0 +1,534 @@
+"""What the DynamoDB ledger makes of lost replies, throttling, conflicts and limits."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import repeat
+from typing import Any
+
+import pytest
+from moto import mock_aws
+
+from custody.adapters.dynamodb import DynamoLedger, Pacing, connect
+from custody.application.ports import Flip
+from custody.domain.erasure import Erasure
+from custody.domain.model import Acl, DocumentKey, PolicyRef, SourceKey, VersionState
+from custody.errors import Conflict, IntegrityError, TooLarge, Unavailable
+from tests.support import records
+from tests.support.faulty import (
+    Fault,
+    Faulty,
+    cancelled,
+    lost_reply,
+    lost_request,
+    pass_through,
+    refused,
+    repeated_by_sdk,
+)
+from tests.support.records import LATER
+from tests.support.tables import create_tables
+
+pytestmark = pytest.mark.emulator
+
+KEY = DocumentKey("acme", "guide")
+WIKI = SourceKey("acme", "wiki")
+ANN = Acl.of("user:ann")
+THROTTLED = refused("ProvisionedThroughputExceededException")
+
+
+class Time:
+    """A clock that only sleeping moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def pacing(self) -> Pacing:
+        return Pacing(sleep=self.sleep, monotonic=lambda: self.now)
+
+
+class Fixture:
+    def __init__(self, client: Any, table: str) -> None:
+        self.client = client
+        self.table = table
+        self.sound = DynamoLedger(client, table)
+
+    def faulty(self, **faults: Any) -> tuple[DynamoLedger, Faulty]:
+        client = Faulty(self.client, faults)
+        ledger = DynamoLedger(client, self.table, pacing=Time().pacing())  # type: ignore[arg-type]
+        return ledger, client
+
+
+@pytest.fixture(scope="module")
+def client(aws_endpoint: str) -> Iterator[Any]:
+    client = connect(endpoint_url=aws_endpoint, read_timeout=20)
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def stack(client: Any) -> Iterator[Fixture]:
+    name = f"faults-{uuid.uuid4().hex}"
+    create_tables(client, ledger=name)
+    yield Fixture(client, name)
+    client.delete_table(TableName=name)
+
+
+def publish(ledger: DynamoLedger, key: DocumentKey = KEY) -> None:
+    head = ledger.head(key)
+    record = ledger.accept(records.draft(key), expected_revision=head.revision if head else 0)
+    ledger.flip(Flip(replace(record, **records.published(record))))
+
+
+# Each write: what prepares it, the write, and what it must have left behind exactly once.
+
+
+def _prepare_nothing(ledger: DynamoLedger) -> None:
+    """The table is empty."""
+
+
+def _prepare_pending(ledger: DynamoLedger) -> None:
+    ledger.accept(records.draft(KEY), expected_revision=0)
+
+
+def _prepare_parsed(ledger: DynamoLedger) -> None:
+    _prepare_pending(ledger)
+    ledger.chunked(KEY, 1, **records.parsed())
+
+
+def _prepare_live_and_pending(ledger: DynamoLedger) -> None:
+    publish(ledger)
+    ledger.accept(records.draft(KEY), expected_revision=2)
+
+
+def _prepare_narrowed(ledger: DynamoLedger) -> None:
+    publish(ledger)
+    ledger.narrow(KEY, ANN, expected_revision=2)
+
+
+def _prepare_erased(ledger: DynamoLedger) -> None:
+    publish(ledger)
+    _tombstone(ledger)
+
+
+def _tombstone(ledger: DynamoLedger) -> object:
+    erasure = Erasure("erasure-1", KEY, 0, "asked", "user:ann", LATER)
+    return ledger.tombstone(erasure, expected_revision=2)
+
+
+def _flip(ledger: DynamoLedger) -> object:
+    record = ledger.version(KEY, 2)
+    assert record is not None
+    return ledger.flip(Flip(replace(record, **records.published(record))))
+
+
+def _sign(ledger: DynamoLedger) -> object:
+    record = ledger.version(KEY, 1)
+    assert record is not None
+    return ledger.signed(replace(record, **records.published(record)))
+
+
+def _flip_acl(ledger: DynamoLedger) -> object:
+    return ledger.flip_acl(
+        KEY,
+        version=1,
+        acl_revision=1,
+        acl=ANN,
+        statement_id="acl",
+        envelope=records.envelope("acl"),
+    )
+
+
+type Write = Callable[[DynamoLedger], object]
+WRITES: Mapping[str, tuple[Write, Write]] = {
+    "accept": (
+        _prepare_nothing,
+        lambda ledger: ledger.accept(records.draft(KEY), expected_revision=0),
+    ),
+    "chunked": (_prepare_pending, lambda ledger: ledger.chunked(KEY, 1, **records.parsed())),
+    "part_done": (
+        _prepare_parsed,
+        lambda ledger: ledger.part_done(KEY, 1, 2, model_revision="model-1"),
+    ),
+    "signed": (_prepare_pending, _sign),
+    "flip": (_prepare_live_and_pending, _flip),
+    "reject": (_prepare_pending, lambda ledger: ledger.reject(KEY, 1, ["bad"])),
+    "narrow": (
+        _prepare_live_and_pending,
+        lambda ledger: ledger.narrow(KEY, ANN, expected_revision=3),
+    ),
+    "flip_acl": (_prepare_narrowed, _flip_acl),
+    "tombstone": (lambda ledger: publish(ledger), _tombstone),
+    "mark_erased": (_prepare_erased, lambda ledger: ledger.mark_erased(KEY, 1)),
+    "put_source": (
+        _prepare_nothing,
+        lambda ledger: ledger.put_source(records.source("acme"), expected_revision=0),
+    ),
+    "put_source_whatever": (
+        _prepare_nothing,
+        lambda ledger: ledger.put_source(records.source("acme"), expected_revision=None),
+    ),
+    "put_key": (_prepare_nothing, lambda ledger: ledger.put_key(records.key())),
+    "put_policy_ref": (
+        _prepare_nothing,
+        lambda ledger: ledger.put_policy_ref("acme", PolicyRef("gate", "1", "d")),
+    ),
+    "set_not_before": (
+        _prepare_nothing,
+        lambda ledger: ledger.set_not_before("acme", "ann", LATER),
+    ),
+}
+
+
+def contents(stack: Fixture) -> list[dict[str, Any]]:
+    items = stack.client.scan(TableName=stack.table, ConsistentRead=True)["Items"]
+    for item in items:
+        item.pop("tok", None)
+    return sorted(items, key=lambda item: (item["pk"]["S"], item["sk"]["S"]))
+
+
+@pytest.fixture
+def expected(
+    client: Any, request: pytest.FixtureRequest
+) -> Iterator[Callable[[str], tuple[object, list[dict[str, Any]]]]]:
+    """What a write returns and leaves when nothing goes wrong."""
+    name = f"sound-{uuid.uuid4().hex}"
+    create_tables(client, ledger=name)
+    sound = Fixture(client, name)
+
+    def run(write: str) -> tuple[object, list[dict[str, Any]]]:
+        prepare, act = WRITES[write]
+        prepare(sound.sound)
+        return act(sound.sound), contents(sound)
+
+    yield run
+    client.delete_table(TableName=name)
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("fault", [lost_reply, repeated_by_sdk], ids=lambda fault: fault.__name__)
+def test_a_write_whose_reply_was_lost_is_a_success_and_done_once(
+    stack: Fixture,
+    expected: Callable[[str], tuple[object, list[dict[str, Any]]]],
+    write: str,
+    fault: Fault,
+) -> None:
+    prepare, act = WRITES[write]
+    prepare(stack.sound)
+    ledger, _ = stack.faulty(update_item=[fault], transact_write_items=[fault])
+    returned = act(ledger)
+    assert (returned, contents(stack)) == expected(write)
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_write_that_never_arrived_is_unavailable_and_leaves_nothing(
+    stack: Fixture, write: str
+) -> None:
+    prepare, act = WRITES[write]
+    prepare(stack.sound)
+    before = contents(stack)
+    ledger, _ = stack.faulty(update_item=[lost_request], transact_write_items=[lost_request])
+    with pytest.raises(Unavailable) as unavailable:
+        act(ledger)
+    assert unavailable.value.code == "ledger-unavailable"
+    assert contents(stack) == before
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_write_in_the_way_of_another_is_tried_again(
+    stack: Fixture,
+    expected: Callable[[str], tuple[object, list[dict[str, Any]]]],
+    write: str,
+) -> None:
+    prepare, act = WRITES[write]
+    prepare(stack.sound)
+    ledger, client = stack.faulty(
+        update_item=[refused("TransactionConflictException"), THROTTLED],
+        transact_write_items=[
+            cancelled("None", "TransactionConflict"),
+            refused("TransactionInProgressException"),
+            cancelled("ThrottlingError", "None"),
+        ],
+    )
+    returned = act(ledger)
+    assert (returned, contents(stack)) == expected(write)
+    tried = [method for method, _ in client.calls if method != "get_item"]
+    assert len(tried) > 2
+
+
+def test_a_transaction_that_is_always_in_the_way_is_unavailable(stack: Fixture) -> None:
+    always = repeat(cancelled("TransactionConflict", "None"))
+    ledger, _ = stack.faulty(transact_write_items=always)
+    with pytest.raises(Unavailable) as unavailable:
+        ledger.accept(records.draft(KEY), expected_revision=0)
+    assert unavailable.value.code == "ledger-unavailable"
+    assert contents(stack) == []
+
+
+def test_a_failed_condition_is_a_conflict_even_beside_a_transaction_conflict(
+    stack: Fixture,
+) -> None:
+    ledger, client = stack.faulty(
+        transact_write_items=[cancelled("ConditionalCheckFailed", "TransactionConflict")]
+    )
+    with pytest.raises(Conflict):
+        ledger.accept(records.draft(KEY), expected_revision=0)
+    assert [method for method, _ in client.calls].count("transact_write_items") == 1
+
+
+def test_a_write_overtaken_by_another_is_a_conflict_not_a_success(stack: Fixture) -> None:
+    publish(stack.sound)
+
+    def overtaken(call: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+        stack.sound.narrow(KEY, Acl.of("user:bob"), expected_revision=2)
+        return call(**arguments)
+
+    ledger, _ = stack.faulty(update_item=[overtaken])
+    with pytest.raises(Conflict):
+        ledger.narrow(KEY, ANN, expected_revision=2)
+    head = stack.sound.head(KEY)
+    assert head is not None
+    assert (head.narrowed_to, head.revision) == (Acl.of("user:bob"), 3)
+
+
+def test_a_flip_overtaken_by_an_erasure_decides_again(stack: Fixture) -> None:
+    _prepare_live_and_pending(stack.sound)
+
+    def overtaken(call: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+        erasure = Erasure("erasure-1", KEY, 0, "asked", "user:ann", LATER)
+        stack.sound.tombstone(erasure, expected_revision=3)
+        return call(**arguments)
+
+    ledger, _ = stack.faulty(transact_write_items=[overtaken])
+    assert _flip(ledger) is None
+    head = stack.sound.head(KEY)
+    assert head is not None
+    assert (head.version, head.state) == (0, VersionState.ERASED)
+
+
+def test_a_signature_overtaken_by_another_yields_to_it(stack: Fixture) -> None:
+    _prepare_pending(stack.sound)
+    record = stack.sound.version(KEY, 1)
+    assert record is not None
+
+    def overtaken(call: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+        stack.sound.signed(replace(record, **records.published(record, "theirs")))
+        return call(**arguments)
+
+    ledger, _ = stack.faulty(update_item=[overtaken])
+    kept = ledger.signed(replace(record, **records.published(record, "ours")))
+    assert kept.statement_id == "theirs"
+
+
+# throttled and broken reads
+
+
+def standing(ledger: DynamoLedger) -> object:
+    return ledger.standing("acme", "ann", [KEY], [WIKI])
+
+
+def test_a_throttled_read_is_tried_again(stack: Fixture) -> None:
+    stack.sound.put_key(records.key())
+    publish(stack.sound)
+    ledger, _ = stack.faulty(batch_get_item=[THROTTLED, THROTTLED], get_item=[THROTTLED])
+    assert standing(ledger) == standing(stack.sound)
+    assert ledger.head(KEY) == stack.sound.head(KEY)
+
+
+def test_a_read_that_stays_throttled_is_unavailable_within_its_deadline(stack: Fixture) -> None:
+    clock = Time()
+    client = Faulty(stack.client, {"batch_get_item": repeat(THROTTLED)})
+    pacing = replace(clock.pacing(), attempts=10_000, deadline_seconds=3)
+    ledger = DynamoLedger(client, stack.table, pacing=pacing)  # type: ignore[arg-type]
+    with pytest.raises(Unavailable) as unavailable:
+        standing(ledger)
+    assert unavailable.value.code == "ledger-unavailable"
+    assert "throttled" in unavailable.value.detail
+    assert 3 <= clock.now < 4
+
+
+def test_unprocessed_keys_are_asked_for_again_until_the_deadline(stack: Fixture) -> None:
+    stack.sound.put_key(records.key())
+    publish(stack.sound)
+
+    def half(call: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+        request = arguments["RequestItems"][stack.table]
+        keys = request["Keys"]
+        now, later = keys[: len(keys) // 2], keys[len(keys) // 2 :]
+        reply = (
+            call(RequestItems={stack.table: request | {"Keys": now}}) if now else {"Responses": {}}
+        )
+        return reply | {"UnprocessedKeys": {stack.table: request | {"Keys": later}}}
+
+    ledger, client = stack.faulty(batch_get_item=[half, half, half])
+    assert standing(ledger) == standing(stack.sound)
+    assert len(client.calls) == 4
+    ledger, _ = stack.faulty(batch_get_item=repeat(half))
+    with pytest.raises(Unavailable):
+        standing(ledger)
+
+
+@pytest.mark.slow
+def test_a_reply_above_sixteen_megabytes_comes_in_pieces(aws_credentials: None) -> None:
+    """The emulator never leaves keys unprocessed; moto stops at 16 MB, as the service does."""
+    with mock_aws():
+        client = connect()
+        create_tables(client, ledger="ledger")
+        faulty = Faulty(client, {})
+        ledger = DynamoLedger(faulty, "ledger")  # type: ignore[arg-type]
+        ledger.put_key(records.key())
+        keys = [DocumentKey("acme", f"d{number}") for number in range(90)]
+        for key in keys:
+            record = ledger.accept(records.draft(key), expected_revision=0)
+            # Far larger than any real statement, and within the limit of an item.
+            large = records.published(record, envelope=records.envelope("s", 200_000))
+            assert ledger.flip(Flip(replace(record, **large))) is not None
+        faulty.calls.clear()
+        standing = ledger.standing("acme", "ann", keys, [])
+        assert set(standing.heads) == set(keys)
+        assert all(
+            len(head.envelope.payload) > 200_000
+            for head in standing.heads.values()
+            if head.envelope
+        )
+        assert len([method for method, _ in faulty.calls if method == "batch_get_item"]) > 1
+        client.close()
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        refused("AccessDeniedException"),
+        refused("ResourceNotFoundException"),
+        refused("InternalServerError", status=500),
+        lost_request,
+    ],
+)
+def test_a_table_that_cannot_answer_is_never_an_empty_answer(stack: Fixture, fault: Fault) -> None:
+    publish(stack.sound)
+    ledger, _ = stack.faulty(
+        get_item=repeat(fault), batch_get_item=repeat(fault), query=repeat(fault)
+    )
+    reads: list[Callable[[], object]] = [
+        lambda: ledger.head(KEY),
+        lambda: ledger.version(KEY, 1),
+        lambda: ledger.versions(KEY),
+        lambda: ledger.source(WIKI),
+        lambda: standing(ledger),
+        lambda: ledger.control("acme"),
+        lambda: ledger.drop(WIKI, "a"),
+        lambda: ledger.find_drops("acme", "a"),
+        lambda: ledger.erasure("acme", "e"),
+        lambda: ledger.list_sources("acme", limit=5, cursor=None),
+        lambda: ledger.list_heads(
+            "acme", source_id=None, state=None, name=None, limit=5, cursor=None
+        ),
+        ledger.ping,
+    ]
+    for read in reads:
+        with pytest.raises(Unavailable) as unavailable:
+            read()
+        assert unavailable.value.code == "ledger-unavailable"
+
+
+def test_a_table_that_is_not_there_is_unavailable(stack: Fixture) -> None:
+    ledger = DynamoLedger(stack.client, f"none-{uuid.uuid4().hex}")
+    with pytest.raises(Unavailable):
+        ledger.ping()
+
+
+# limits and damage
+
+
+def test_a_record_too_large_for_an_item_is_refused_before_anything_is_written(
+    stack: Fixture,
+) -> None:
+    ledger, client = stack.faulty()
+    large = records.draft(KEY, metadata={"text": "é" * 210_000})
+    with pytest.raises(TooLarge) as refused_:
+        ledger.accept(large, expected_revision=0)
+    assert refused_.value.code == "item-too-large"
+    assert not [method for method, _ in client.calls if method != "get_item"]
+    fits = records.draft(KEY, metadata={"text": "é" * 190_000})
+    assert ledger.accept(fits, expected_revision=0).version == 1
+
+
+def test_a_damaged_item_is_an_error_not_a_guess(stack: Fixture) -> None:
+    stack.sound.put_key(records.key())
+    publish(stack.sound)
+    item = next(item for item in contents(stack) if item["sk"]["S"] == "HEAD")
+    for damage in ("", "{}", item["body"]["S"].replace('"ACTIVE"', '"LIVE"')):
+        stack.client.put_item(TableName=stack.table, Item={**item, "body": {"S": damage}})
+        for read in (lambda: stack.sound.head(KEY), lambda: standing(stack.sound)):
+            with pytest.raises(IntegrityError) as broken:
+                read()
+            assert broken.value.code == "malformed-item"
+
+
+def test_every_search_reads_another_copy_of_the_control_item(stack: Fixture) -> None:
+    ledger, client = stack.faulty()
+    ledger.put_key(records.key())
+    client.calls.clear()
+    for _ in range(8):
+        ledger.control("acme")
+    read = {
+        key["pk"]["S"]
+        for _, arguments in client.calls
+        for key in arguments["RequestItems"][stack.table]["Keys"]
+        if key["sk"]["S"] == "CONTROL"
+    }
+    assert len(read) == 8
+
+
+def test_reads_are_strongly_consistent(stack: Fixture) -> None:
+    ledger, client = stack.faulty(get_item=[pass_through])
+    stack.sound.put_key(records.key())
+    ledger.head(KEY)
+    standing(ledger)
+    ledger.versions(KEY)
+    ledger.find_drops("acme", "a")
+    for method, arguments in client.calls:
+        request = (
+            arguments["RequestItems"][stack.table] if method == "batch_get_item" else arguments
+        )
+        assert request["ConsistentRead"] is True, method
+
+
+def test_documents_of_one_tenant_spread_over_partitions(stack: Fixture) -> None:
+    for number in range(40):
+        key = DocumentKey("acme", f"d{number}")
+        stack.sound.accept(records.draft(key), expected_revision=0)
+    items = contents(stack)
+    assert len({item["pk"]["S"] for item in items}) == 40
+    listings = {item["gsi1pk"]["S"] for item in items if "gsi1pk" in item}
+    assert len(listings) == 8
+
+
+def test_a_listing_with_a_rare_match_reads_a_bounded_amount_a_call(stack: Fixture) -> None:
+    ledger, client = stack.faulty()
+
+    def one_at_a_time(call: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+        return call(**arguments | {"Limit": 1})
+
+    for number in range(60):
+        key = DocumentKey("acme", f"d{number:02d}")
+        stack.sound.accept(records.draft(key, name=f"n{number}"), expected_revision=0)
+    ledger, client = stack.faulty(query=repeat(one_at_a_time))
+    found: list[str] = []
+    cursor = None
+    for _ in range(60):
+        client.calls.clear()
+        page = ledger.list_heads(
+            "acme", source_id=None, state=None, name="n59", limit=5, cursor=cursor
+        )
+        assert len([method for method, _ in client.calls if method == "query"]) <= 4 * 8
+        found += [head.key.document_id for head in page.items]
+        cursor = page.next
+        if cursor is None:
+            break
+    assert found == ["d59"]
+    assert cursor is None
