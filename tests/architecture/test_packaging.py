@@ -81,6 +81,9 @@ def test_layers_hold_what_is_needed_and_not_what_was_trimmed(built: Path) -> Non
         SAM_BUILD / f"{name}Layer" / "python" for name in ("Core", "Embeddings", "Parsers")
     )
     assert (core / "custody" / "settings.py").is_file()
+    for policy in ("gate", "reputation"):
+        packaged = core / "custody" / "policies" / policy / "default.json"
+        assert packaged.read_bytes() == (ROOT / "policies" / policy / "default.json").read_bytes()
     assert (embeddings / "custody_model" / "manifest.json").is_file()
     assert (parsers / "pypdfium2").is_dir()
     for folder in (core, embeddings, parsers):
