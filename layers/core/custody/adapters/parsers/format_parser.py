@@ -1,0 +1,77 @@
+"""Sizes first, then the type, then the parser of that type."""
+
+from __future__ import annotations
+
+from custody.adapters.parsers.isolation import read_isolated
+from custody.adapters.parsers.limits import Limits
+from custody.application.ports import ParsedDocument
+from custody.domain import media
+from custody.domain.media import Media
+from custody.errors import Rejected
+
+_DEFAULT_LIMITS = Limits()
+# Charsets that documents are still written in; free to choose, a guess takes exotic ones.
+_LIKELY = (
+    "cp1252",
+    "utf_16",
+    "cp1251",
+    "koi8_r",
+    "shift_jis",
+    "euc_jp",
+    "gb18030",
+    "big5",
+    "euc_kr",
+)
+
+
+class FormatParser:
+    """``Parser`` for text, Markdown, HTML, PDF, JSON, JSON lines and CSV.
+
+    PDF and markup that could be dear to parse are read in a child process.
+    """
+
+    def __init__(self, limits: Limits = _DEFAULT_LIMITS) -> None:
+        self._limits = limits
+
+    def parse(self, content: bytes, *, content_type: str, name: str) -> ParsedDocument:
+        """Raises Rejected. Of any type: ``empty-document``, ``document-too-large``,
+        ``document-too-complex``, ``type-not-supported``, ``type-mismatch``, ``invalid-utf8``,
+        ``invalid-charset``, ``charset-not-supported``. Of one: ``malformed-pdf``,
+        ``encrypted-pdf``, ``malformed-json``, ``malformed-csv`` (``field`` names the line).
+        Unavailable(parser-unavailable) when a child process can't be started."""
+        self._refuse_size(len(content), self._limits.bytes)
+        kind = media.resolve(content, content_type=content_type, name=name)
+        if kind.type in {media.HTML, media.MARKDOWN}:
+            self._refuse_size(len(content), self._limits.markup_bytes)
+        elif kind.type in {media.JSON, media.JSON_LINES}:
+            self._refuse_size(len(content), self._limits.json_bytes)
+        try:
+            if self._is_dear(content, kind):
+                return read_isolated(content, kind, self._limits)
+            # Imported late: accepting a document needs the types, not the parsers.
+            from custody.adapters.parsers.reading import read
+
+            return read(content, kind, self._limits)
+        except Rejected as error:
+            if error.code != "invalid-utf8" or kind.charset is not None:
+                raise
+            raise Rejected(error.detail + _charset_hint(content), code=error.code) from error
+
+    def _is_dear(self, content: bytes, kind: Media) -> bool:
+        if kind.type == media.HTML:
+            return content.count(b"<") > self._limits.tags_in_process
+        if kind.type == media.MARKDOWN:
+            return len(content) > self._limits.markdown_bytes_in_process
+        return kind.type == media.PDF
+
+    def _refuse_size(self, size: int, limit: int) -> None:
+        if size > limit:
+            raise Rejected(f"The document has more than {limit} bytes.", code="document-too-large")
+
+
+def _charset_hint(content: bytes) -> str:
+    """A guess for a person to act on; the text is never decoded by it."""
+    from charset_normalizer import from_bytes
+
+    guess = from_bytes(content[:16_384], cp_isolation=list(_LIKELY)).best()
+    return f" It may be {guess.encoding}: declare its charset." if guess else ""

@@ -1,0 +1,60 @@
+"""Read a hostile format in a child process that can be killed and knows no secret.
+
+pdfium is native code on bytes from anywhere, and a page can be made to cost more than any check
+beforehand finds. The child has a deadline, a memory limit, and no environment but the import path.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict
+
+from custody.adapters.parsers.limits import Limits
+from custody.application.ports import Block, ParsedDocument
+from custody.domain.media import Media
+from custody.errors import Rejected, Unavailable
+
+_WORKER = "custody.adapters.parsers.worker"
+_READY = b"ready\n"
+
+
+def read_isolated(content: bytes, kind: Media, limits: Limits) -> ParsedDocument:
+    """As ``reading.read``, and Rejected(document-too-complex) when the child ran out of time or
+    memory or died; Unavailable(parser-unavailable) when it couldn't even start."""
+    request = json.dumps({"limits": asdict(limits), "media": asdict(kind)}).encode("ascii")
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", _WORKER],
+            input=request + b"\n" + content,
+            capture_output=True,
+            timeout=limits.seconds,
+            env=_environment(),
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise Rejected(
+            f"The document takes more than {limits.seconds} seconds to read.",
+            code="document-too-complex",
+        ) from error
+    except OSError as error:
+        raise Unavailable("The parser can't be started.", code="parser-unavailable") from error
+    if not done.stdout.startswith(_READY):
+        raise Unavailable("The parser can't be loaded.", code="parser-unavailable")
+    if done.returncode != 0:
+        raise Rejected("The document breaks its parser.", code="document-too-complex")
+    reply = json.loads(done.stdout[len(_READY) :])
+    if "rejected" in reply:
+        refused = reply["rejected"]
+        raise Rejected(refused["detail"], code=refused["code"], field=refused["field"])
+    parsed = reply["parsed"]
+    blocks = tuple(Block(**block) for block in parsed.pop("blocks"))
+    return ParsedDocument(blocks=blocks, **{**parsed, "signals": tuple(parsed["signals"])})
+
+
+def _environment() -> dict[str, str]:
+    """No credentials: what reads a hostile document must have nothing to give away."""
+    kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "PATH") if name in os.environ}
+    return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "LC_ALL": "C.UTF-8"}

@@ -1,0 +1,28 @@
+"""How much of a document is read before it is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Checked before a parser runs where that is possible, and while it runs otherwise.
+
+    ``markup_bytes``: HTML and Markdown, whose parsers need many times the size in memory.
+    ``seconds`` and ``memory_bytes`` bind the child process that reads hostile formats.
+    """
+
+    bytes: int = 50_000_000
+    markup_bytes: int = 5_000_000
+    json_bytes: int = 20_000_000
+    depth: int = 512
+    json_depth: int = 64
+    tags_in_process: int = 4_000
+    markdown_bytes_in_process: int = 100_000
+    pages: int = 2_000
+    rows: int = 200_000
+    columns: int = 1_000
+    characters: int = 20_000_000
+    seconds: int = 30
+    memory_bytes: int = 2_000_000_000
