@@ -123,8 +123,7 @@ def own_files(layer: str, python: Path) -> None:
         source = ROOT / "layers" / "core" / "custody"
         skip = shutil.ignore_patterns("__pycache__", "*.pyc")
         shutil.copytree(source, python / "custody", ignore=skip)
-        # The default policies that deployment signs.
-        shutil.copytree(ROOT / "policies", python / "custody" / "policies", ignore=skip)
+        # The default policies, which deployment signs.
         for policy in (ROOT / "policies").glob("*/default.json"):
             target = python / "custody" / policy.relative_to(ROOT)
             target.parent.mkdir(parents=True)
