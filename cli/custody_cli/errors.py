@@ -47,6 +47,7 @@ _HINTS = {
     "scope-missing": "Use a token with that scope (custody token --scopes).",
     "not-a-writer": "Ask a governor to add you to the source's writers, or use another source.",
     "acl-required": "Give --allow TERM, or have a default_acl put on the source.",
+    "source-not-found": "A governor puts it first; on the local stack: --create-source.",
     "not-found": "It does not exist, or this principal may not see it.",
     "token-expired": "Get a fresh token and set CUSTODY_TOKEN.",
     "http-401": "The token is missing, expired or of another issuer: get a fresh one.",

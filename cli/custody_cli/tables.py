@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         LegScore,
         Provenance,
         SearchResult,
+        StoredAnswer,
     )
 
 SNIPPET = 160
@@ -158,8 +159,32 @@ def _statement(provenance: Provenance) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def trace(found: Mapping[str, object]) -> list[RenderableType]:
-    return [text(json.dumps(found, ensure_ascii=False, indent=2))]
+def trace(found: StoredAnswer) -> list[RenderableType]:
+    gate = found["gate"]
+    table = Table("#", "document", "source", "sha-256 of the passage", "passage")
+    for item in found["evidence"]:
+        if item["available"]:
+            passage = text(snippet(item["text"] or ""))
+        else:
+            passage = text("no longer shown to this reader", "yellow")
+        table.add_row(
+            text(item["rank"]),
+            text(f"{item['name'] or item['document_id']} v{item['version']}"),
+            text(item["source_id"]),
+            text(item["sha256"][:16]),
+            passage,
+        )
+    verdict = gate["verdict"]
+    return [
+        text(verdict, _VERDICT_STYLE.get(verdict, "bold")),
+        text(f"asked by {found['subject']} at {found['recorded_at']}"),
+        text(f"score {_number(gate['score'])}, threshold {_number(gate['threshold'])}"
+             f" ({gate['preset'] or 'given'}){', overridden' if gate['overridden'] else ''}"),
+        text(f"reasons: {', '.join(gate['reasons'])}"),
+        text(gate["explanation"]),
+        _pairs(found["request"], skip=set()),
+        table,
+    ]  # fmt: skip
 
 
 def _pairs(values: Mapping[str, object], *, skip: set[str]) -> Table:

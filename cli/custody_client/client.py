@@ -334,9 +334,10 @@ class Client:
         body = {"query": query, **fields}
         return cast("t.Answer", self._transport.call("POST", "/answers", body=body))
 
-    def get_answer(self, answer_id: str) -> dict[str, object]:
-        """The stored trace, with the evidence that may still be read."""
-        return self._transport.call("GET", f"/answers/{_id(answer_id)}")
+    def get_answer(self, answer_id: str) -> t.StoredAnswer:
+        """The stored trace, with the text of the evidence that may still be read."""
+        reply = self._transport.call("GET", f"/answers/{_id(answer_id)}")
+        return cast("t.StoredAnswer", reply)
 
     def health(self) -> t.Health:
         """Each dependency's state; no token is sent. An unhealthy service is no error here."""

@@ -14,7 +14,8 @@ type Route = Literal[
 type Fusion = Literal["rrf", "linear"]
 type Preset = Literal["strict", "balanced", "lenient"]
 type MetadataValue = str | int | float | bool | list[str]
-type FilterValue = MetadataValue | dict[str, str | float]
+type Scalar = str | int | float | bool
+type FilterValue = Scalar | list[Scalar] | dict[str, str | int | float]
 
 
 class AllowDict(TypedDict):
@@ -253,9 +254,49 @@ class Answer(TypedDict):
     timings_ms: NotRequired[dict[str, float]]
 
 
+class StoredEvidence(TypedDict):
+    """``available`` False: it may no longer be shown to this reader, and has no text."""
+
+    rank: int
+    chunk_id: str
+    document_id: str
+    version: int
+    source_id: str
+    sha256: str
+    available: bool
+    name: str | None
+    title: str | None
+    text: str | None
+
+
+class StoredGate(TypedDict):
+    verdict: str
+    score: float
+    threshold: float
+    preset: str | None
+    reasons: list[str]
+    explanation: str
+    overridden: bool
+
+
+class StoredAnswer(TypedDict):
+    answer_id: str
+    subject: str
+    recorded_at: str
+    request: dict[str, object]
+    retrieval: dict[str, object]
+    gate: StoredGate
+    attempts: list[dict[str, object]]
+    evidence: list[StoredEvidence]
+    timings_ms: NotRequired[dict[str, float]]
+
+
 class Health(TypedDict):
+    """``status`` and each dependency: ok or unavailable."""
+
     status: str
-    dependencies: NotRequired[dict[str, object]]
+    dependencies: NotRequired[dict[str, str]]
+    checked_at: NotRequired[str]
 
 
 class SearchFields(TypedDict, total=False):

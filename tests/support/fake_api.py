@@ -381,7 +381,23 @@ class FakeApi:
     def _get_answer(self, seen: Seen, answer_id: str) -> Scripted:
         if answer_id not in self.answers:
             return problem(404, "not-found", "There is no such answer.")
-        return Scripted(200, self.answers[answer_id])
+        given = self.answers[answer_id]
+        kept = ("rank", "chunk_id", "document_id", "version", "source_id", "name", "title", "text")
+        trace = {
+            "answer_id": answer_id,
+            "subject": "me",
+            "recorded_at": "2026-01-01T00:00:00Z",
+            "request": {"query": given["attempts"][0]["query"]},
+            "retrieval": {},
+            "gate": {"verdict": given["verdict"], **given["gate"]},
+            "attempts": given["attempts"],
+            "evidence": [
+                {name: item[name] for name in kept}
+                | {"sha256": item["provenance"]["sha256"], "available": True}
+                for item in given["evidence"]
+            ],
+        }
+        return Scripted(200, trace)
 
 
 _ROUTES: list[tuple[str, str, Any]] = [

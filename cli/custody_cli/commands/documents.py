@@ -75,7 +75,7 @@ def show(
         if answer:
             trace = client.get_answer(_identifier(identifier))
             if as_json:
-                output.show_json(trace)
+                output.show_json(cast("dict[str, object]", trace))
             else:
                 output.show(*tables.trace(trace))
             return

@@ -174,7 +174,7 @@ def parse_filters(clauses: list[str]) -> dict[str, FilterValue]:
         if parts["sign"] == "=":
             if isinstance(former, dict):
                 raise usage(f"{name} can't have a value and a range.", field="filter")
-            found[name] = value if former is None else _either(name, former, value)
+            found[name] = value if former is None else _either(former, value)
         else:
             if isinstance(value, bool):
                 raise usage(f"{name} can't be compared with {value}.", field="filter")
@@ -195,8 +195,6 @@ def _value(text: str) -> str | int | float | bool:
     return value if isinstance(value, str | int | float) else text
 
 
-def _either(name: str, former: FilterValue, value: str | float | bool) -> list[str]:
-    values = former if isinstance(former, list) else [former]
-    if not isinstance(value, str) or not all(isinstance(one, str) for one in values):
-        raise usage(f"Only strings can be alternatives of {name}.", field="filter")
-    return [*(str(one) for one in values), value]
+def _either(former: FilterValue, value: str | float | bool) -> FilterValue:
+    assert not isinstance(former, dict)
+    return [*former, value] if isinstance(former, list) else [former, value]

@@ -35,7 +35,7 @@ ACTIVE_HTML = ("harbour", "handbook", "boil-water-notice.html")
 PDF = ("harbour", "handbook", "pump-station-7.pdf")
 
 ANSWERABLE = "What is the target free chlorine residual at the works outlet?"
-UNANSWERABLE = "Which orchestra plays at the opening of the opera festival in Verona?"
+UNANSWERABLE = "Which supplier delivers the fluoride, and at what price per tonne?"
 INCIDENT = "chlorine gas incident at pump station 7"
 PERMITS = "Who holds the hydrant permit for the Fish Quay?"
 
@@ -62,7 +62,7 @@ def put_sources(stage: Stage) -> None:
     table = Table("tenant", "source", "trust domain", "default ACL")
     for tenant, source_id, domain in (
         ("harbour", "handbook", "official"),
-        ("harbour", "bulletins", "external"),
+        ("harbour", "bulletins", "partner"),
         ("lakeside", "handbook", "official"),
     ):
         governor = stage.client(GOVERNORS[tenant], "govern")
@@ -210,7 +210,7 @@ def ask(stage: Stage) -> None:
             "its reasons are told", bool(given["gate"]["reasons"]), given["gate"]["reasons"]
         )
         trace = stage.client(MIRA).get_answer(given["answer_id"])
-        stage.checks.equal("its trace is kept", trace.get("verdict"), given["verdict"])
+        stage.checks.equal("its trace is kept", trace["gate"]["verdict"], given["verdict"])
     passed = answers[ANSWERABLE]
     stage.checks.that(
         "the first evidence says 0.6 mg/L",

@@ -71,7 +71,10 @@ def test_show_of_an_answer_is_its_trace(stack, gate, run, run_json):
     _, answer = run_json("answer", "sluice")
     code, told = run_json("show", answer["answer_id"], "--answer")
     assert (code, told["answer_id"]) == (0, answer["answer_id"])
-    assert run("show", answer["answer_id"], "--answer").exit_code == 0
+    shown = run("show", answer["answer_id"], "--answer")
+    assert shown.exit_code == 0
+    for word in ("answerable", "PASS", "the sluice gate", "sluice"):
+        assert word in shown.stdout
 
 
 def test_show_of_what_may_not_be_seen_is_1(stack, api, run):

@@ -186,6 +186,7 @@ def test_no_error_shows_the_token(monkeypatch, no_stack, api, run):
         (["lang=en"], {"lang": "en"}),
         (["lang=en", "lang=de", "lang=fr"], {"lang": ["en", "de", "fr"]}),
         (["year=2024"], {"year": 2024}),
+        (["year=2024", "year=2025"], {"year": [2024, 2025]}),
         (['year="2024"'], {"year": "2024"}),
         (["draft=false"], {"draft": False}),
         (["year>=2020", "year<=2024"], {"year": {"gte": 2020, "lte": 2024}}),
@@ -202,7 +203,7 @@ def test_filters_are_read_as_written(clauses, expected):
 
 @pytest.mark.parametrize(
     "clauses",
-    [["year"], ["=x"], ["y=1", "y>=2"], ["y>=2", "y=1"], ["y=1", "y=2"], ["y>=true"]],
+    [["year"], ["=x"], ["y=1", "y>=2"], ["y>=2", "y=1"], ["y>=true"]],
 )
 def test_filters_that_say_two_things_are_refused(clauses):
     with pytest.raises(CommandError) as raised:

@@ -133,7 +133,7 @@ def test_a_document_s_life_from_source_to_erasure(api: FakeApi, client: Client):
     assert found["provenance"]["outcome"] == "VERIFIED"
     assert client.provenance("a")["envelope"]["payloadType"] == "application/vnd.in-toto+json"
     answer = client.answer("sluice")
-    assert client.get_answer(answer["answer_id"])["verdict"] == "answerable"
+    assert client.get_answer(answer["answer_id"])["gate"]["verdict"] == "answerable"
     erasure = client.delete_document("a", "asked for")
     assert client.wait_for_erasure(erasure["erasure_id"])["artifacts"][0]["level"] == "deleted"
     with pytest.raises(CustodyApiError) as raised:
