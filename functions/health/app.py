@@ -11,7 +11,7 @@ from custody.http import Api, Body, Reply, Request, Timestamp
 
 
 class HealthReply(Body):
-    state: Literal["ok", "unavailable"]
+    status: Literal["ok", "unavailable"]
     dependencies: dict[str, Literal["ok", "unavailable"]]
     checked_at: Timestamp
 
@@ -32,7 +32,7 @@ def health(_request: Request[None, None]) -> Reply:
     report = bootstrap.health()()
     return Reply(
         {
-            "state": report.state.value,
+            "status": report.state.value,
             "dependencies": {name: state.value for name, state in report.dependencies.items()},
             "checked_at": format_rfc3339(report.checked_at),
         },

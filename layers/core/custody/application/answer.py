@@ -16,7 +16,7 @@ from enum import StrEnum
 from custody.application.assembly import assemble
 from custody.application.evidence import Evidence, PolicyUse, evidence_trace
 from custody.application.ports import Clock, Identifiers, TraceStore
-from custody.application.retrieval import ActivePolicies, Ranked, Retrieval, Retriever
+from custody.application.retrieval import Policies, Ranked, Retrieval, Retriever
 from custody.application.search import (
     Prepared,
     Search,
@@ -113,7 +113,7 @@ class Answers:
         *,
         search: Search,
         retriever: Retriever,
-        policies: ActivePolicies,
+        policies: Policies,
         traces: TraceStore,
         clock: Clock,
         ids: Identifiers,

@@ -34,7 +34,7 @@ from custody.errors import IntegrityError, Unavailable
 RECENT = timedelta(seconds=60)  # a flip later than this, seen from here, may have raced the search
 
 
-class ActivePolicies(Protocol):
+class Policies(Protocol):
     """The signed policies that a control item names. Raises Unavailable(policy-unavailable)."""
 
     def reputation(
@@ -98,7 +98,7 @@ class Retriever:
         index: EvidenceIndex,
         ledger: Ledger,
         check: EvidenceCheck,
-        policies: ActivePolicies,
+        policies: Policies,
         leg_weights: Mapping[str, float] | None = None,
     ) -> None:
         self._index, self._ledger = index, ledger

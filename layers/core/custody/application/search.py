@@ -22,6 +22,7 @@ from custody.errors import IntegrityError, Unavailable, Unprocessable
 
 MAX_QUERY_CHARACTERS = 2_000
 MAX_K = 100
+MAX_AGE_SECONDS = 100 * 365 * 86_400
 FUSIONS = ("rrf", "linear")
 _LATER_ROUTES = frozenset({"none", "graph", "iterative", "facts", "long_context"})
 
@@ -240,8 +241,8 @@ def validate(request: SearchRequest) -> None:
         raise Unprocessable("This is no route.", field="route")
     if request.fusion not in FUSIONS:
         raise Unprocessable("Fusion is rrf or linear.", field="fusion")
-    if request.max_age_seconds is not None and request.max_age_seconds < 1:
-        raise Unprocessable("An age is at least one second.", field="max_age_seconds")
+    if request.max_age_seconds is not None and not 1 <= request.max_age_seconds <= MAX_AGE_SECONDS:
+        raise Unprocessable("An age is 1 second to 100 years.", field="max_age_seconds")
 
 
 def _no_dense_leg(fault: str) -> Exception:

@@ -7,7 +7,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from custody.application.evidence import Evidence, LegScore
+from custody.application.evidence import Evidence, LegScore, PolicyUse
+from custody.application.search import (
+    MAX_AGE_SECONDS,
+    MAX_K,
+    MAX_QUERY_CHARACTERS,
+    SearchRequest,
+    SearchResult,
+)
 from custody.domain.model import MetadataValue
 from custody.domain.search import FilterClause, Range
 from custody.domain.timestamps import format_rfc3339
@@ -38,8 +45,8 @@ type RouteName = Literal[
 class SearchFields(Body):
     """What a search and an answer both take."""
 
-    query: Annotated[str, Field(max_length=2000)]
-    k: Annotated[int, Field(ge=1, le=100)] = 10
+    query: Annotated[str, Field(max_length=MAX_QUERY_CHARACTERS)]
+    k: Annotated[int, Field(ge=1, le=MAX_K)] = 10
     route: RouteName = "auto"
     max_steps: Annotated[int, Field(ge=1, le=10)] | None = None
     fusion: Literal["rrf", "linear"] = "rrf"
@@ -48,7 +55,7 @@ class SearchFields(Body):
     source_ids: Annotated[list[str], Field(min_length=1, max_length=100)] | None = None
     filter: Annotated[dict[str, Clause], Field(max_length=20)] | None = None
     as_of: AsOf | None = None
-    max_age_seconds: Annotated[int, Field(ge=1, le=315_576_000_0)] | None = None
+    max_age_seconds: Annotated[int, Field(ge=1, le=MAX_AGE_SECONDS)] | None = None
 
 
 class LegReply(Body):
@@ -182,3 +189,67 @@ def _leg(score: LegScore | None, *, audit: bool) -> dict[str, object] | None:
     if score is None:
         return None
     return {"rank": score.rank, "score": score.score} if audit else {"rank": score.rank}
+
+
+class SearchPolicyReply(Body):
+    reputation: PolicyReply
+
+
+class SearchReply(Body):
+    trace_id: str
+    route: str
+    route_reason: str
+    legs: list[str]
+    steps: list[dict[str, str]]
+    results: list[EvidenceReply]
+    degraded: list[str]
+    policy: SearchPolicyReply
+    model_revision: str | None
+    timings_ms: dict[str, float]
+    withheld: dict[str, int] | None = Field(
+        None, description="Reason to number of candidates. Only with the scope custody/audit."
+    )
+
+
+def search_request(fields: SearchFields) -> SearchRequest:
+    """Raises Unprocessable(not-available | invalid-field)."""
+    for name in ("as_of", "max_steps"):
+        if getattr(fields, name) is not None:
+            raise Unprocessable(
+                "This deployment does not have this yet.", code="not-available", field=name
+            )
+    return SearchRequest(
+        query=fields.query,
+        k=fields.k,
+        route=fields.route,
+        fusion=fields.fusion,
+        rerank=fields.rerank,
+        trust_domains=None if fields.trust_domains is None else frozenset(fields.trust_domains),
+        source_ids=None if fields.source_ids is None else frozenset(fields.source_ids),
+        filter=search_filter(fields.filter),
+        max_age_seconds=fields.max_age_seconds,
+    )
+
+
+def policy_json(use: PolicyUse) -> dict[str, object]:
+    return {"version": use.version, "digest": use.digest}
+
+
+def search_json(result: SearchResult, *, audit: bool) -> dict[str, object]:
+    reply: dict[str, object] = {
+        "trace_id": result.trace_id,
+        "route": result.route,
+        "route_reason": result.route_reason,
+        "legs": list(result.legs),
+        "steps": [],
+        "results": [
+            evidence_json(item, fusion=result.fusion, audit=audit) for item in result.results
+        ],
+        "degraded": list(result.degraded),
+        "policy": {"reputation": policy_json(result.policy)},
+        "model_revision": result.model_revision,
+        "timings_ms": dict(result.timings_ms),
+    }
+    if audit:
+        reply["withheld"] = dict(result.withheld)
+    return reply

@@ -1,0 +1,50 @@
+"""POST /answers and GET /answers/{id}."""
+
+from __future__ import annotations
+
+from custody import bootstrap
+from custody.domain.model import Scope
+from custody.http import Api, Reply, Request
+from custody.http.answers import (
+    AnswerFields,
+    AnswerReply,
+    StoredAnswerReply,
+    answer_json,
+    answer_request,
+    stored_answer_json,
+)
+
+api = Api("gate", bootstrap.edge)
+handler = api
+
+
+@api.route(
+    "POST",
+    "/answers",
+    scope=Scope.READ,
+    summary="Find evidence, judge whether it suffices, and abstain where it does not.",
+    request=AnswerFields,
+    replies={200: AnswerReply},
+)
+def answer(request: Request[AnswerFields, None]) -> Reply:
+    result = bootstrap.answers()(request.principal, answer_request(request.body))
+    return Reply(
+        answer_json(result, audit=request.principal.may(Scope.AUDIT)),
+        counts={
+            **{outcome.value: count for outcome, count in result.outcomes.items()},
+            f"Verdict_{result.verdict.value}": 1,
+            "Answer_ms": result.timings_ms["total"],
+        },
+    )
+
+
+@api.route(
+    "GET",
+    "/answers/{id}",
+    scope=Scope.READ,
+    summary="One's own stored answer, or any of the tenant's for an auditor.",
+    replies={200: StoredAnswerReply},
+)
+def stored_answer(request: Request[None, None]) -> Reply:
+    found = bootstrap.traces()(request.principal, request.parameters["id"])
+    return Reply(stored_answer_json(found, audit=request.principal.may(Scope.AUDIT)))

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from custody.domain.model import Principal
+from custody.errors import Unauthenticated, Unavailable
+from custody.http.principal import principal_from_context
+from tests.support.evidence import NOW
+from tests.support.functions import event, load
+
+ANN = Principal(
+    "ann",
+    "acme",
+    frozenset({"staff"}),
+    frozenset({"custody/read"}),
+    NOW,
+    NOW + timedelta(minutes=5),
+)
+
+
+def app(monkeypatch: pytest.MonkeyPatch, result: Principal | Exception) -> Any:
+    asked: list[str] = []
+
+    def authorizer(value: str) -> Principal:
+        asked.append(value)
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    module = load(monkeypatch, "authorize", authorizer=lambda: authorizer)
+    module.asked = asked  # type: ignore[attr-defined]
+    return module
+
+
+def test_a_good_token_allows_the_whole_stage_since_the_answer_is_cached(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = event("authorize/token")
+    reply = app(monkeypatch, ANN).handler(given, None)
+    (statement,) = reply["policyDocument"]["Statement"]
+    assert statement["Effect"] == "Allow"
+    assert statement["Resource"] == ("arn:aws:execute-api:us-east-1:000000000000:a1b2c3d4e5/v1/*")
+    assert reply["principalId"] == "ann"
+    assert all(isinstance(value, str) for value in reply["context"].values())
+    assert principal_from_context(reply["context"]) == ANN
+
+
+@pytest.mark.parametrize("code", ["token-missing", "token-invalid", "token-expired",
+                                  "tenant-missing", "groups-incomplete"])  # fmt: skip
+def test_a_refused_token_is_exactly_what_api_gateway_makes_a_401(
+    monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    module = app(monkeypatch, Unauthenticated("no", code=code))
+    with pytest.raises(module.Unauthorized) as caught:
+        module.handler(event("authorize/no-bearer"), None)
+    assert str(caught.value) == "Unauthorized"
+
+
+def test_an_issuer_that_is_down_never_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = app(monkeypatch, Unavailable("down", code="issuer-unavailable"))
+    with pytest.raises(Unavailable):
+        module.handler(event("authorize/token"), None)
+
+
+def test_the_token_is_not_logged(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = app(monkeypatch, Unauthenticated("no", code="token-invalid"))
+    given = event("authorize/token")
+    with pytest.raises(module.Unauthorized):
+        module.handler(given, None)
+    assert given["authorizationToken"].removeprefix("Bearer ") not in capsys.readouterr().out

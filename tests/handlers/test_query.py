@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from custody.errors import Unavailable
+from custody.http import Edge
+from custody.http.evidence import SearchReply
+from tests.support.functions import event, events, load
+from tests.support.search_world import World
+
+EXPECTED: dict[str, tuple[int, str | None, str | None]] = {
+    "search": (200, None, None),
+    "search-narrowed": (200, None, None),
+    "search-as-auditor": (200, None, None),
+    "search-of-another-tenant": (200, None, None),
+    "empty-query": (422, "invalid-field", "query"),
+    "long-query": (422, "invalid-field", "query"),
+    "k-too-large": (422, "invalid-field", "k"),
+    "k-as-text": (422, "invalid-field", "k"),
+    "nan": (400, "malformed-json", None),
+    "malformed-json": (400, "malformed-json", None),
+    "unknown-field": (422, "unknown-field", "top_k"),
+    "unknown-route": (422, "invalid-field", "route"),
+    "graph-route": (422, "not-available", "route"),
+    "as-of": (422, "not-available", "as_of"),
+    "no-token": (401, "token-missing", None),
+    "expired-token": (401, "token-expired", None),
+    "without-scope": (403, "scope-missing", None),
+}
+
+
+@pytest.fixture
+def world() -> World:
+    made = World()
+    made.publish("leave", "Employees get sixteen weeks of parental leave.")
+    made.publish("lunch", "Lunch is served at noon.")
+    return made
+
+
+@pytest.fixture
+def invoke(monkeypatch: pytest.MonkeyPatch, world: World) -> Any:
+    edge = Edge(clock=world.clock, max_token_age=timedelta(hours=1))
+    app = load(monkeypatch, "query", search=lambda: world.search, edge=lambda: edge)
+
+    def call(given: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        response = app.handler(given, None)
+        return response["statusCode"], json.loads(response["body"])
+
+    return call
+
+
+def test_every_event_is_expected() -> None:
+    assert set(events("query")) == set(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_each_event_gets_its_answer_and_bad_ones_reach_nothing(
+    invoke: Any, world: World, name: str
+) -> None:
+    status, code, field = EXPECTED[name]
+    got, body = invoke(event(f"query/{name}"))
+    assert got == status, body
+    if status == 200:
+        SearchReply.model_validate_json(json.dumps(body))
+    else:
+        assert (body["code"], body["field"]) == (code, field)
+        assert world.index.queries == []
+        assert world.ledger.reads == 0
+
+
+def test_a_search_gives_the_evidence_with_where_it_comes_from(invoke: Any) -> None:
+    _, body = invoke(event("query/search"))
+    first = body["results"][0]
+    assert first["document_id"] == "leave"
+    assert first["provenance"]["outcome"] == "VERIFIED"
+    assert first["scores"]["semantic"] == {"rank": 1}
+    assert body["legs"] == ["semantic", "lexical"]
+
+
+def test_leg_scores_and_what_was_withheld_are_not_told_to_readers(
+    invoke: Any, world: World
+) -> None:
+    head = world.publish("old", "Parental leave was twelve weeks.")
+    world.change_head(head, envelope=None)
+    _, body = invoke(event("query/search"))
+    assert "withheld" not in body
+    assert "score" not in body["results"][0]["scores"]["lexical"]
+
+
+def test_an_auditor_sees_counts_and_scores(invoke: Any, world: World) -> None:
+    head = world.publish("old", "Parental leave was twelve weeks.")
+    world.change_head(head, envelope=None)
+    given = event("query/search-as-auditor")
+    _, body = invoke(given)
+    assert body["withheld"] == {"statement-missing": 1}
+    assert body["results"][0]["scores"]["semantic"]["score"] > 0.5
+
+
+def test_another_tenant_sees_nothing_of_it(invoke: Any) -> None:
+    status, body = invoke(event("query/search-of-another-tenant"))
+    assert (status, body["results"]) == (200, [])
+
+
+def test_an_outage_of_the_index_is_503_and_never_an_empty_list(invoke: Any, world: World) -> None:
+    world.index.fault = Unavailable("timed out", code="index-unavailable")
+    status, body = invoke(event("query/search"))
+    assert (status, body["code"]) == (503, "index-unavailable")
+
+
+def test_a_metric_is_written_for_each_outcome(
+    invoke: Any, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head = world.publish("old", "Parental leave was twelve weeks.")
+    world.change_head(head, envelope=None)
+    invoke(event("query/search"))
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    metric = next(line for line in lines if "_aws" in line)
+    assert metric["VERIFIED"] == [2.0]
+    assert metric["UNVERIFIED"] == [1.0]
+
+
+def test_a_log_line_holds_no_word_of_the_question(
+    invoke: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    invoke(event("query/search"))
+    assert "parental" not in capsys.readouterr().out
