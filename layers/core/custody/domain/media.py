@@ -139,14 +139,19 @@ def _decode(content: bytes, charset: str | None) -> str:
             return _strictly(content, codec)
     if charset is None:
         return _strictly(content, "utf-8")
+    known = _codec(charset)
+    if known is None:
+        raise Rejected(f"The charset {charset[:40]} can't be read.", code="charset-not-supported")
+    # Browsers and the standard read these two as windows-1252.
+    return _strictly(content, "cp1252" if known in {"ascii", "iso8859-1"} else known)
+
+
+def _codec(charset: str) -> str | None:
     try:
         codec = codecs.lookup(charset).name
     except (LookupError, ValueError):
-        codec = ""
-    if codec not in _CHARSETS:
-        raise Rejected(f"The charset {charset[:40]} can't be read.", code="charset-not-supported")
-    # Browsers and the standard read these two as windows-1252.
-    return _strictly(content, "cp1252" if codec in {"ascii", "iso8859-1"} else codec)
+        return None
+    return codec if codec in _CHARSETS else None
 
 
 def _strictly(content: bytes, codec: str) -> str:
@@ -181,8 +186,9 @@ def _meta_charset(content: bytes) -> str | None:
     if found is None:
         return None
     charset = found.group(1).decode("ascii")
-    # As browsers do: a page whose ASCII could be read can't be UTF-16, whatever it says.
-    return None if charset.lower().startswith("utf-16") else charset
+    # As browsers do: a page whose ASCII could be read isn't UTF-16, whatever it says of itself, and
+    # a charset that nobody knows says nothing (the bytes must then be UTF-8).
+    return None if charset.lower().startswith("utf-16") or _codec(charset) is None else charset
 
 
 def _mismatch(declared: str, found: str) -> Rejected:

@@ -41,6 +41,8 @@ _KEPT = (
 _DROPPED_WHOLE = frozenset(
     {"applet", "audio", "canvas", "embed", "frameset", "iframe", "math", "noembed", "noframes"}
     | {"noscript", "object", "script", "style", "svg", "template", "video"}
+    # Their content is text to a browser, whatever markup it looks like: an old way to smuggle.
+    | {"listing", "plaintext", "textarea", "xmp"}
 )
 _ADDRESSES = frozenset(
     {"action", "background", "cite", "data", "formaction", "href", "poster", "src", "srcdoc"}
@@ -159,7 +161,9 @@ class _Page(HTMLParser):
         if hides and "aria-hidden" not in values:
             self._signals.add(HIDDEN_TEXT)
         if tag == "img":
-            self._add(f" {values.get('alt') or ''} ")
+            label = values.get("alt") or ""
+            # A label that holds markup labels nothing: it waits for a careless renderer.
+            self._add(" " if "<" in label else f" {label} ")
         elif tag == "pre":
             self._preformatted += 1
         elif tag == "title":

@@ -20,6 +20,8 @@ _PDFIUM = Lock()
 _END_MARK = re.compile(rb"%%EOF")
 # Where pdfium found a hyphen at a line's end it writes one of these.
 _HYPHENATED = re.compile("[\ufffe\x02](?:\r?\n)?")
+# What programs write where nobody gave a title.
+_NO_TITLES = frozenset({"", "untitled", "untitled document"})
 # Looking at every object of a page is dear; more than this tell nothing new.
 _OBJECTS_LOOKED_AT = 5_000
 
@@ -94,8 +96,8 @@ def _has_invisible_text(page: PdfPage) -> bool:
 
 
 def _title(document: PdfDocument) -> str | None:
-    title: str = document.get_metadata_value("Title")
-    return title.strip() or None
+    title: str = document.get_metadata_value("Title").strip()
+    return None if title.lower() in _NO_TITLES else title
 
 
 def _malformed() -> Rejected:
