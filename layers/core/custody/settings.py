@@ -76,20 +76,37 @@ class PolicyKeySettings(_Group):
     policy_key_arn: Arn
 
 
-class ParseQueueSettings(_Group):
+class QueueSettings(_Group):
+    """One queue that a function sends to."""
+
+    @property
+    def url(self) -> str:
+        (name,) = type(self).model_fields
+        return str(getattr(self, name))
+
+
+class ParseQueueSettings(QueueSettings):
     parse_queue_url: Url
 
 
-class EmbedQueueSettings(_Group):
+class EmbedQueueSettings(QueueSettings):
     embed_queue_url: Url
 
 
-class PublishQueueSettings(_Group):
+class PublishQueueSettings(QueueSettings):
     publish_queue_url: Url
 
 
-class EraseQueueSettings(_Group):
+class EraseQueueSettings(QueueSettings):
     erase_queue_url: Url
+
+
+QUEUES: dict[str, type[QueueSettings]] = {
+    "parse": ParseQueueSettings,
+    "embed": EmbedQueueSettings,
+    "publish": PublishQueueSettings,
+    "erase": EraseQueueSettings,
+}
 
 
 class TokenSettings(_Group):
