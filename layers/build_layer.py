@@ -147,6 +147,8 @@ def own_files(layer: str, python: Path) -> None:
             raise SystemExit(1)
         shutil.copytree(built, python / "custody_model")
         (python / "custody_model" / "__init__.py").write_text(MODEL_PACKAGE)
+        # Lets a function notice that it was given another model than it is set to use.
+        (python / "custody_model" / "MODEL").write_text(f"{model}\n")
 
 
 def files(folder: Path) -> Iterator[Path]:
