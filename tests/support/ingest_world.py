@@ -1,0 +1,317 @@
+"""The whole ingestion on memory adapters: real use cases, real rules, real signatures.
+
+``Crash`` is raised between any two calls of a port when the world is told to, as if the process
+were killed there. Jobs and events that were not finished are delivered again, as queues do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from custody.adapters.ecdsa_verifier import EcdsaVerifier
+from custody.adapters.local_signer import LocalSigner
+from custody.adapters.memory_jobs import MemoryJobs
+from custody.adapters.memory_ledger import MemoryLedger
+from custody.adapters.memory_objects import MemoryObjects
+from custody.application.accept import Accept, DocumentRequest
+from custody.application.accept_drop import AcceptDrop, DropEvent, DropOutcome
+from custody.application.change_acl import ChangeAcl
+from custody.application.documents import Documents
+from custody.application.embed import Embed
+from custody.application.erase import Erase
+from custody.application.erasing import Erasing
+from custody.application.evidence_check import EvidenceCheck
+from custody.application.govern import Govern, SourceRequest
+from custody.application.parse import Parse
+from custody.application.ports import Block, Matrix, ParsedDocument
+from custody.application.propagate import Propagate
+from custody.application.publish import Publish
+from custody.application.rejecting import Rejecting
+from custody.application.uploads import Uploads
+from custody.application.waiting import Waiting
+from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, Job, ParseJob, PublishJob
+from custody.domain.model import Chunk, Outcome, Principal, Scope, SourceKey
+from custody.domain.search import Vector
+from custody.errors import Rejected
+from tests.support.memory_index import MemoryIndex
+
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+TENANT = "acme"
+ALL = frozenset(scope.value for scope in Scope)
+
+
+def principal(
+    subject: str, *groups: str, tenant: str = TENANT, scopes: frozenset[str] = ALL
+) -> Principal:
+    return Principal(subject, tenant, frozenset(groups), scopes, issued_at=START)
+
+
+GOVERNOR = principal("gov")
+WRITER = principal("ci", scopes=frozenset({Scope.READ, Scope.WRITE, Scope.ERASE}))
+READER = principal("ann", "staff", scopes=frozenset({Scope.READ}))
+STRANGER = principal("eve", scopes=frozenset({Scope.READ, Scope.WRITE, Scope.ERASE}))
+
+
+class FakeClock:
+    def __init__(self) -> None:
+        self.time = START
+
+    def now(self) -> datetime:
+        self.time += timedelta(milliseconds=1)
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        self.time += timedelta(seconds=seconds)
+
+
+class CountingIdentifiers:
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+
+    def new(self, prefix: str) -> str:
+        return f"{prefix}-{next(self._numbers):026d}"
+
+
+class WordEmbedder:
+    """A vector from the text's digest: equal texts, equal vectors."""
+
+    dimensions = 8
+
+    def __init__(self, revision: str = "words-1") -> None:
+        self.revision = revision
+
+    def embed_query(self, text: str) -> Vector:
+        return np.asarray(self.embed_passages([text])[0], dtype=np.float32)
+
+    def embed_passages(self, texts: Sequence[str]) -> Matrix:
+        rows = [
+            np.frombuffer(hashlib.sha256(text.encode()).digest()[:8], np.uint8) for text in texts
+        ]
+        matrix = np.array(rows, dtype=np.float32) + 1.0
+        matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+        return matrix
+
+
+class LineParser:
+    """Each line is a block; ``!reject <code>`` is refused with that code."""
+
+    def parse(self, content: bytes, *, content_type: str, name: str) -> ParsedDocument:
+        text = content.decode("utf-8")
+        if text.startswith("!reject "):
+            raise Rejected("The parser refuses it.", code=text.split()[1])
+        blocks = tuple(Block(line) for line in text.splitlines() if line.strip())
+        return ParsedDocument(blocks, title=None, media_type=content_type, parser="lines 1")
+
+
+class BlockChunker:
+    version = "blocks 1"
+
+    def chunk(
+        self, parsed: ParsedDocument, *, document_id: str, version: int, title: str | None
+    ) -> tuple[Chunk, ...]:
+        return tuple(
+            Chunk(document_id, version, ordinal, title, block.heading, block.page, block.text)
+            for ordinal, block in enumerate(parsed.blocks)
+        )
+
+
+class Crash(Exception):
+    """The process was killed."""
+
+
+class Killer:
+    """Kills at the ``at``-th port call (1 is the first), before or after it takes effect."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.at: int | None = None
+        self.after = False
+
+    def around(self, port: Any) -> Any:
+        return _Killable(port, self)
+
+
+class _Killable:
+    def __init__(self, port: Any, killer: Killer) -> None:
+        self._port = port
+        self._killer = killer
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self._port, name)
+        if not callable(real):
+            return real
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            killer = self._killer
+            killer.calls += 1
+            due = killer.at is not None and killer.calls == killer.at
+            if due and not killer.after:
+                killer.at = None
+                raise Crash(f"before {name}")
+            result = real(*args, **kwargs)
+            if due:
+                killer.at = None
+                raise Crash(f"after {name}")
+            return result
+
+        return call
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """One chunk that a reader is served, with the statement's verdict checked."""
+
+    document_id: str
+    version: int
+    ordinal: int
+    text: str
+
+
+class World:
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.killer = Killer()
+        self.ledger = MemoryLedger()
+        self.objects = MemoryObjects(self.clock)
+        self.queue = MemoryJobs()
+        self.index = MemoryIndex()
+        self.embedder = WordEmbedder()
+        self.signer = LocalSigner.generate("ingestion", not_before=START - timedelta(days=1))
+        self.check = EvidenceCheck(EcdsaVerifier())
+        self.ledger.put_key(self.signer.verification_key())
+        self._sequence = itertools.count(1)
+        self.identifiers = CountingIdentifiers()
+        self._build()
+
+    def _build(self) -> None:
+        around = self.killer.around
+        ledger, objects = around(self.ledger), around(self.objects)
+        queue, index, signer = around(self.queue), around(self.index), around(self.signer)
+        clock = self.clock
+        rejecting = Rejecting(ledger, objects, clock)
+        erasing = Erasing(ledger, queue, clock, self.identifiers)
+        waiting = Waiting(clock, self._sleep)
+        self.govern = Govern(ledger, clock)
+        self.accept = Accept(ledger, objects, index, queue, clock)
+        self.accept_drop = AcceptDrop(
+            ledger, objects, index, queue, clock, rejecting, erasing, "evidence"
+        )
+        self.documents = Documents(self.accept, ledger, index, waiting)
+        self.uploads = Uploads(ledger, objects)
+        self.change_acl = ChangeAcl(ledger, queue, waiting)
+        self.erase = Erase(erasing)
+        self.parse = Parse(ledger, objects, LineParser(), BlockChunker(), queue, rejecting)
+        self.embed = Embed(ledger, objects, self.embedder, queue, rejecting)
+        self.publish = Publish(ledger, objects, index, signer, queue, clock)
+        self.propagate = Propagate(ledger, objects, index, clock)
+        self.while_waiting: Callable[[], object] = self.work
+
+    def use_model(self, revision: str) -> None:
+        self.embedder = WordEmbedder(revision)
+        self._build()
+
+    def _sleep(self, seconds: float) -> None:
+        self.clock.sleep(seconds)
+        self.while_waiting()
+
+    # --- doing things ---
+
+    def source(self, source_id: str = "wiki", **changes: Any) -> None:
+        request = SourceRequest(
+            source_id=source_id,
+            trust_domain="internal",
+            writers=("user:ci",),
+            default_acl=("group:staff",),
+        )
+        self.govern.put(GOVERNOR, replace(request, **changes))
+
+    def drop(self, name: str, body: bytes, **kinds: Any) -> DropEvent:
+        """Put an object under ``incoming/``; returns the event that tells of it."""
+        key = f"incoming/{TENANT}/{kinds.get('source_id', 'wiki')}/{name}"
+        self.objects.put(key, body, content_type=kinds.get("content_type", "binary/octet-stream"))
+        return DropEvent(key, self._next())
+
+    def undrop(self, name: str) -> DropEvent:
+        key = f"incoming/{TENANT}/wiki/{name}"
+        self.objects.mark_deleted(key)
+        return DropEvent(key, self._next())
+
+    def _next(self) -> str:
+        return f"{next(self._sequence):016X}"
+
+    def handle(self, job: Job) -> None:
+        """What the function of this job's queue does with it."""
+        if isinstance(job, PublishJob):
+            for failure in self.publish([job]):
+                raise failure.error
+        elif isinstance(job, ParseJob):
+            self.parse(job)
+        elif isinstance(job, EmbedJob):
+            self.embed(job)
+        else:
+            self.propagate(job)
+
+    def work(self) -> None:
+        """Drain the queues in order."""
+        self.queue.drain(
+            dict.fromkeys((ParseJob, EmbedJob, PublishJob, EraseJob, CleanupJob), self.handle)
+        )
+
+    def deliver(self, *events: DropEvent) -> list[DropOutcome]:
+        outcomes = []
+        for event in events:
+            outcomes.append(self.accept_drop(event))
+            self.work()
+        return outcomes
+
+    # --- looking ---
+
+    def served(self, reader: Principal = READER) -> set[Served]:
+        """What this reader would be served: proposed by the index, decided by the ledger."""
+        entries = [e for e in self.index.visible() if not reader.terms.isdisjoint(e.acl)]
+        standing = self.ledger.standing(
+            reader.tenant,
+            reader.subject,
+            {entry.key for entry in entries},
+            {SourceKey(entry.key.tenant, entry.source_id) for entry in entries},
+        )
+        findings = self.check(entries, standing, reader, now=self.clock.now())
+        for finding in findings:
+            assert finding.outcome not in (Outcome.TAMPERED, Outcome.UNVERIFIED), finding
+        return {
+            Served(e.key.document_id, e.version, e.ordinal, e.text)
+            for e, finding in zip(entries, findings, strict=True)
+            if finding.outcome is Outcome.VERIFIED
+        }
+
+    def texts(self, reader: Principal = READER) -> set[str]:
+        return {served.text for served in self.served(reader)}
+
+
+def request(
+    document_id: str = "guide", text: str = "alpha\nbeta", **changes: Any
+) -> DocumentRequest:
+    return replace(DocumentRequest(document_id, "wiki", text.encode(), "text/plain"), **changes)
+
+
+def lines(count: int, word: str = "line") -> str:
+    return "\n".join(f"{word} {number}" for number in range(count))
+
+
+def kill_points(
+    run: Callable[[World], None], make: Callable[[], World]
+) -> Iterator[tuple[int, bool]]:
+    """Every place where ``run`` can be killed: (port call, before or after it)."""
+    world = make()
+    world.killer.calls = 0
+    run(world)
+    for call in range(1, world.killer.calls + 1):
+        yield call, False
+        yield call, True
