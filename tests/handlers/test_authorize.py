@@ -8,7 +8,7 @@ import pytest
 from custody.domain.model import Principal
 from custody.errors import Unauthenticated, Unavailable
 from custody.http.principal import principal_from_context
-from tests.support.evidence import NOW
+from tests.support.signed_evidence import NOW
 from tests.support.functions import event, load
 
 ANN = Principal(

@@ -34,10 +34,11 @@ from custody.domain.model import (
     SourceKey,
     Standing,
 )
+from custody.domain.question import ASKING_TERMS
 from custody.domain.reputation import ReputationPolicy
 from custody.domain.search import Hit, IndexEntry, LegHits, LegQuery, Vector
 from custody.errors import Unavailable
-from tests.support.evidence import NOW, publish, signer, source
+from tests.support.signed_evidence import NOW, publish, signer, source
 
 DIMENSIONS = 256
 GATE = GatePolicy(
@@ -98,7 +99,7 @@ class WordEmbedder:
 
     def _embed(self, text: str) -> Vector:
         total = np.zeros(DIMENSIONS, dtype=np.float32)
-        for term in query_terms(text):
+        for term in sorted(query_terms(text).keys() - ASKING_TERMS):
             seed = int.from_bytes(hashlib.sha256(term.encode()).digest()[:4])
             total += np.random.default_rng(seed).standard_normal(DIMENSIONS).astype(np.float32)
         length = float(np.linalg.norm(total))

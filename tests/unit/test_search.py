@@ -25,7 +25,7 @@ from custody.errors import (
     Unavailable,
     Unprocessable,
 )
-from tests.support.evidence import NOW, publish
+from tests.support.signed_evidence import NOW, publish
 from tests.support.search_world import World, reader
 
 QUESTION = "How many weeks of parental leave do employees get?"

@@ -1,0 +1,368 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from custody.application.answer import Answer, AnswerRequest, Stop
+from custody.application.search import SearchRequest
+from custody.domain.model import Acl, Principal, VersionState
+from custody.domain.search import Hit
+from custody.domain.sufficiency import Reason, Verdict
+from custody.errors import Forbidden, Unauthenticated, Unavailable, Unprocessable
+from tests.support.signed_evidence import NOW
+from tests.support.search_world import World, reader
+
+QUESTION = "How many weeks of parental leave do employees get?"
+LEAVE = "Employees get sixteen weeks of parental leave."
+OFF_CORPUS = "Which team won the football world cup in 1998?"
+OVERRIDER = reader(scopes=frozenset({"custody/read", "custody/override"}))
+
+
+def ask(
+    world: World, query: str = QUESTION, who: Principal | None = None, **changes: Any
+) -> Answer:
+    gate = {
+        name: changes.pop(name)
+        for name in ("preset", "threshold", "gate_override", "generate")
+        if name in changes
+    }
+    return world.answers(who or reader(), AnswerRequest(SearchRequest(query, **changes), **gate))
+
+
+@pytest.fixture
+def world() -> World:
+    made = World()
+    made.publish("leave", LEAVE)
+    made.publish("lunch", "Lunch is served at noon in the canteen.")
+    made.publish("parking", "Parking permits are renewed each January.")
+    return made
+
+
+def test_an_answerable_question_passes_with_its_evidence_in_an_envelope(world: World) -> None:
+    answer = ask(world)
+    assert answer.verdict is Verdict.ANSWERABLE
+    assert answer.judgement.reasons == (Reason.PASS,)
+    assert answer.retries == 0
+    assert answer.attempts[0].stop_reason is Stop.PASSED
+    assert answer.evidence[0].text == LEAVE
+    assert answer.envelope is not None
+    assert "UNTRUSTED" in answer.envelope
+    assert LEAVE in answer.envelope
+
+
+def test_an_off_corpus_question_abstains_with_reasons_and_best_evidence(world: World) -> None:
+    answer = ask(world, OFF_CORPUS)
+    assert answer.verdict is Verdict.INSUFFICIENT
+    assert Reason.LOW_COVERAGE in answer.judgement.reasons
+    assert answer.evidence
+    assert answer.envelope is None
+
+
+@pytest.mark.parametrize("preset", ["strict", "balanced", "lenient"])
+def test_off_corpus_abstains_at_every_preset(world: World, preset: str) -> None:
+    assert ask(world, OFF_CORPUS, preset=preset).verdict is Verdict.INSUFFICIENT
+
+
+def test_nothing_found_is_no_evidence() -> None:
+    answer = ask(World())
+    assert answer.judgement.reasons == (Reason.NO_EVIDENCE,)
+    assert answer.attempts[0].stop_reason is Stop.NO_EVIDENCE
+    assert answer.retries == 0
+
+
+def test_evidence_that_the_ledger_withholds_counts_for_nothing(world: World) -> None:
+    for head in list(world.ledger.heads.values()):
+        world.change_head(head, narrowed_to=Acl.of("user:bob"))
+    assert ask(world).judgement.reasons == (Reason.NO_EVIDENCE,)
+
+
+def test_crafted_texts_of_an_unregistered_source_never_reach_the_gate() -> None:
+    world = World()
+    for n in range(5):
+        world.publish(f"crafted{n}", f"{QUESTION} Employees get {n} weeks.", source_id="intruder")
+    world.ledger.sources.clear()
+    answer = ask(world)
+    assert answer.verdict is Verdict.INSUFFICIENT
+    assert answer.judgement.reasons == (Reason.NO_EVIDENCE,)
+
+
+# Rewrites
+
+
+def bridged() -> World:
+    """The question shares words with a first text only; that one leads to a second."""
+    world = World()
+    world.publish("glossary", "Parental leave: see maternity entitlement rules.")
+    world.publish("rules", "Maternity entitlement rules grant sixteen paid weeks.")
+    return world
+
+
+def test_a_rewrite_keeps_the_question_and_adds_words_of_verified_evidence() -> None:
+    world = bridged()
+    answer = ask(world, threshold=1.0)
+    assert answer.retries >= 1
+    second = answer.attempts[1]
+    assert second.query.startswith(QUESTION)
+    assert "maternity" in second.added_terms
+    assert second.gain == pytest.approx(second.score - answer.attempts[0].score)
+
+
+def test_a_rewrite_changes_only_the_lexical_leg_and_nothing_is_embedded_again() -> None:
+    world = bridged()
+    ask(world, threshold=1.0)
+    first, second, *_ = world.index.queries
+    assert second.text != first.text
+    assert second.vector is first.vector
+    assert world.embedder.asked == [QUESTION]
+
+
+def test_evidence_of_all_attempts_is_kept() -> None:
+    world = bridged()
+    world.embedder.fault = Unavailable("no model", code="model-unavailable")
+    answer = ask(world, "parental leave", threshold=1.0)
+    assert {item.key.document_id for item in answer.evidence} == {"glossary", "rules"}
+    assert [item.rank for item in answer.evidence] == [1, 2]
+
+
+def test_there_are_at_most_two_rewrites_and_a_small_gain_stops_early(world: World) -> None:
+    answer = ask(world, OFF_CORPUS)
+    assert answer.retries <= 2
+    assert answer.attempts[-1].stop_reason in {
+        Stop.NO_GAIN, Stop.NO_NEW_TERMS, Stop.RETRIES_EXHAUSTED,
+    }  # fmt: skip
+    assert all(attempt.stop_reason is None for attempt in answer.attempts[:-1])
+    early = ask(world, threshold=1.0)
+    assert early.retries == 1
+    assert early.attempts[-1].gain is not None
+    assert early.attempts[-1].gain < 0.01
+    assert early.attempts[-1].stop_reason is Stop.NO_GAIN
+
+
+def test_rewrites_stop_after_two_while_they_still_gain(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import custody.application.answer as module
+
+    real, calls = module.judge, 0
+
+    def improving(*args: Any, **kwargs: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return replace(real(*args, **kwargs), score=0.1 * calls, passed=False)
+
+    monkeypatch.setattr(module, "judge", improving)
+    answer = ask(world, OFF_CORPUS)
+    assert answer.retries == 2
+    assert answer.attempts[-1].stop_reason is Stop.RETRIES_EXHAUSTED
+
+
+def test_a_rewrite_can_not_certify_itself(world: World) -> None:
+    """The words that a rewrite adds are in the evidence by construction: were they judged, the
+    coverage would rise."""
+    answer = ask(world, OFF_CORPUS, preset="lenient")
+    assert answer.retries >= 1
+    assert answer.judgement.features.coverage == 0.0
+    assert answer.verdict is Verdict.INSUFFICIENT
+
+
+@pytest.mark.parametrize("question", ["who are they?", "🙂🙂", "the of and", "what is it about?"])
+@pytest.mark.parametrize("preset", ["strict", "balanced", "lenient"])
+def test_a_question_without_content_never_passes_even_after_rewrites(
+    world: World, question: str, preset: str
+) -> None:
+    world.publish("they", "Who are they? They are what it is about 🙂🙂.")
+    assert ask(world, question, preset=preset).verdict is Verdict.INSUFFICIENT
+
+
+def test_false_pass_does_not_grow_with_retries() -> None:
+    world = World()
+    for n in range(12):
+        world.publish(f"d{n}", f"The device number {n} has a battery, a screen and a button.")
+    questions = [
+        "What is music?", "Which button opens the embassy?", "How tall is mount Everest?",
+        "Why is the sky blue?", "What did the minister say about the battery strike?",
+    ]  # fmt: skip
+    for question in questions:
+        assert ask(world, question, preset="lenient").verdict is Verdict.INSUFFICIENT, question
+
+
+def test_a_dense_route_has_no_words_to_rewrite(world: World) -> None:
+    answer = ask(world, OFF_CORPUS, route="dense")
+    assert answer.retries == 0
+    assert answer.attempts[0].stop_reason is Stop.NO_LEXICAL_LEG
+
+
+def test_a_revocation_between_attempts_takes_the_evidence_of_the_first_with_it(
+    world: World,
+) -> None:
+    head = next(h for h in world.ledger.heads.values() if h.name == "leave.md")
+
+    def revoke_during_the_second() -> None:
+        world.index.after = lambda: world.change_head(head, narrowed_to=Acl.of("user:bob"))
+
+    world.index.after = revoke_during_the_second
+    answer = ask(world, threshold=1.0)
+    assert answer.retries >= 1
+    assert "leave" not in {item.key.document_id for item in answer.evidence}
+
+
+def test_an_outage_in_a_retry_is_an_outage(world: World) -> None:
+    def fail_next() -> None:
+        world.index.fault = Unavailable("timed out", code="index-unavailable")
+
+    world.index.after = fail_next
+    with pytest.raises(Unavailable):
+        ask(world, OFF_CORPUS)
+
+
+# Thresholds and override
+
+
+def test_an_explicit_threshold_wins_over_a_preset(world: World) -> None:
+    assert ask(world, preset="lenient", threshold=1.0).verdict is Verdict.INSUFFICIENT
+    answer = ask(world, preset="strict", threshold=0.1)
+    assert answer.verdict is Verdict.ANSWERABLE
+    assert answer.judgement.bar.threshold == 0.1
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan"), float("inf")])
+def test_a_threshold_outside_its_range_is_refused(world: World, threshold: float) -> None:
+    with pytest.raises(Unprocessable) as caught:
+        ask(world, threshold=threshold)
+    assert caught.value.field == "threshold"
+    assert world.index.queries == []
+
+
+def test_an_unknown_preset_is_refused(world: World) -> None:
+    with pytest.raises(Unprocessable) as caught:
+        ask(world, preset="Strict")
+    assert caught.value.field == "preset"
+
+
+def test_generation_is_not_available_yet(world: World) -> None:
+    with pytest.raises(Unprocessable) as caught:
+        ask(world, generate=True)
+    assert caught.value.code == "not-available"
+
+
+def test_an_override_needs_its_scope(world: World) -> None:
+    with pytest.raises(Forbidden) as caught:
+        ask(world, gate_override=True)
+    assert caught.value.code == "scope-missing"
+    assert world.index.queries == []
+
+
+def test_an_override_is_told_and_recorded_with_the_reasons_that_stand(world: World) -> None:
+    answer = ask(world, OFF_CORPUS, OVERRIDER, gate_override=True)
+    assert answer.verdict is Verdict.ANSWERABLE
+    assert answer.overridden
+    assert not answer.judgement.passed
+    assert answer.envelope is not None
+    stored = world.traces.get("acme", answer.answer_id)
+    assert stored is not None
+    gate: Any = stored[1]["gate"]
+    assert gate["overridden"] is True
+    assert "LOW_COVERAGE" in gate["reasons"]
+
+
+def test_an_override_of_a_gate_that_passed_overrode_nothing(world: World) -> None:
+    assert not ask(world, who=OVERRIDER, gate_override=True).overridden
+
+
+def test_no_evidence_can_not_be_overridden() -> None:
+    answer = ask(World(), who=OVERRIDER, gate_override=True)
+    assert answer.verdict is Verdict.INSUFFICIENT
+    assert not answer.overridden
+
+
+# Similarities
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_similarity_that_is_no_number_never_passes(world: World, value: float) -> None:
+    world.index.change = lambda hits: replace(
+        hits, semantic=tuple(Hit(hit.entry, value) for hit in hits.semantic)
+    )
+    with pytest.raises(Unavailable):
+        ask(world, threshold=0.0)
+
+
+def test_on_a_sparse_route_similarity_is_measured_but_does_not_rank(world: World) -> None:
+    world.publish("bm25", "BM25 is a ranking function over terms.")
+    answer = ask(world, "What is BM25?")
+    assert answer.route == "sparse"
+    assert answer.verdict is Verdict.ANSWERABLE
+    assert world.index.queries[0].vector is not None
+    assert all(item.scores.semantic is None for item in answer.evidence)
+    assert answer.judgement.features.top not in (0.0, 0.5)
+
+
+def test_one_shared_word_is_no_answer_on_a_sparse_route(world: World) -> None:
+    world.publish(
+        "player",
+        "Hold the side key of the E1234 for three seconds to switch the lamp to the next colour.",
+    )
+    answer = ask(world, "E1234 warranty length")
+    assert answer.route == "sparse"
+    assert answer.verdict is Verdict.INSUFFICIENT
+
+
+def test_without_an_embedder_words_alone_are_judged_and_it_is_said(world: World) -> None:
+    world.embedder.fault = Unavailable("no model", code="model-unavailable")
+    answer = ask(world)
+    assert answer.degraded == ("semantic-leg-unavailable",)
+    assert answer.judgement.features.top == 0.5
+    assert answer.verdict is Verdict.ANSWERABLE
+    assert ask(world, OFF_CORPUS).verdict is Verdict.INSUFFICIENT
+    assert ask(world, preset="strict").judgement.features.top == 0.5
+
+
+# Support
+
+
+def test_ten_chunks_of_one_document_are_one_voice() -> None:
+    world = World()
+    world.publish("leave", *[f"{LEAVE} Part {n}." for n in range(10)])
+    assert ask(world).judgement.features.support == 0.5
+
+
+def test_a_copy_in_another_source_is_no_second_voice(world: World) -> None:
+    world.publish("copy", LEAVE, source_id="mirror")
+    assert ask(world).judgement.features.support == 0.5
+    world.publish("law", "By law employees get sixteen weeks of leave, parental.", source_id="law")
+    assert ask(world).judgement.features.support == 1.0
+
+
+# Trace
+
+
+def test_the_trace_of_an_answer_holds_no_text_of_evidence(world: World) -> None:
+    answer = ask(world, OFF_CORPUS)
+    assert answer.attempts[1].added_terms
+    stored = world.traces.get("acme", answer.answer_id)
+    assert stored is not None
+    text = json.dumps(stored[1])
+    for secret in ("sixteen", "canteen", "January", "A title", "leave.md"):
+        assert secret not in text
+    trace: Any = stored[1]
+    assert trace["gate"]["verdict"] == "insufficient"
+    assert trace["gate"]["policy"]["digest"] == "e" * 64
+    assert trace["attempts"][1]["added_terms"] == len(answer.attempts[1].added_terms)
+    assert trace["request"]["query"] == OFF_CORPUS
+
+
+def test_a_revoked_token_gets_no_answer(world: World) -> None:
+    world.ledger.not_before = NOW.replace(year=2027)
+    with pytest.raises(Unauthenticated):
+        ask(world)
+
+
+def test_an_erased_document_is_not_answered_from(world: World) -> None:
+    head = next(h for h in world.ledger.heads.values() if h.name == "leave.md")
+    world.change_head(head, state=VersionState.ERASED, erased_through=1)
+    answer = ask(world)
+    assert answer.verdict is Verdict.INSUFFICIENT
+    assert "leave" not in {item.key.document_id for item in answer.evidence}
