@@ -463,7 +463,11 @@ def test_a_damaged_item_is_an_error_not_a_guess(stack: Fixture) -> None:
     item = next(item for item in contents(stack) if item["sk"]["S"] == "HEAD")
     for damage in ("", "{}", item["body"]["S"].replace('"ACTIVE"', '"LIVE"')):
         stack.client.put_item(TableName=stack.table, Item={**item, "body": {"S": damage}})
-        for read in (lambda: stack.sound.head(KEY), lambda: standing(stack.sound)):
+        reads: list[Callable[[], object]] = [
+            lambda: stack.sound.head(KEY),
+            lambda: standing(stack.sound),
+        ]
+        for read in reads:
             with pytest.raises(IntegrityError) as broken:
                 read()
             assert broken.value.code == "malformed-item"

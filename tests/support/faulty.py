@@ -21,6 +21,11 @@ class Faulty:
         self._lock = threading.Lock()
         self.calls: list[tuple[str, dict[str, Any]]] = []
 
+    def get_paginator(self, method: str) -> Any:
+        paginator = self._client.get_paginator(method)
+        paginator._method = getattr(self, method)
+        return paginator
+
     def __getattr__(self, method: str) -> Any:
         real = getattr(self._client, method)
         if not callable(real):

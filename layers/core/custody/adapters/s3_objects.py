@@ -171,29 +171,39 @@ class S3Objects:
     def delete(self, prefix: str) -> int:
         if not prefix:
             raise ConfigurationError("An empty prefix would empty the bucket.")
-        return sum(self._delete(list(_identifiers(page))) for page in self._pages(prefix))
+        return self._until_none_left(lambda: self._pages(prefix))
 
     def delete_object(self, key: str, *, keep: Collection[str] = ()) -> int:
-        deleted = 0
-        for page in self._pages(key):
-            found = list(_identifiers(page))
-            own = [one for one in found if one["Key"] == key]
-            deleted += self._delete([one for one in own if one.get("VersionId") not in keep])
-            if len(own) < len(found):
-                break  # keys come in order: what follows only begins with this key
-        return deleted
+        def condemned() -> Iterator[list[ObjectIdentifierTypeDef]]:
+            for found in self._pages(key):
+                own = [one for one in found if one["Key"] == key]
+                yield [one for one in own if one.get("VersionId") not in keep]
+                if len(own) < len(found):
+                    return  # keys come in order: what follows only begins with this key
 
-    def _pages(self, prefix: str) -> Iterator[ListObjectVersionsOutputTypeDef]:
+        return self._until_none_left(condemned)
+
+    def _until_none_left(self, pages: Callable[[], Iterator[list[ObjectIdentifierTypeDef]]]) -> int:
+        """Lists again after deleting: a page may start after a version that is gone by then, and
+        the last listing is the proof that nothing was passed over."""
+        deleted = 0
+        while True:
+            now = 0
+            for page in pages():
+                for start in range(0, len(page), _DELETE_BATCH):
+                    self._delete_batch(page[start : start + _DELETE_BATCH])
+                now += len(page)
+            if not now:
+                return deleted
+            deleted += now
+
+    def _pages(self, prefix: str) -> Iterator[list[ObjectIdentifierTypeDef]]:
         paginator = self._client.get_paginator("list_object_versions")
         try:
-            yield from paginator.paginate(Bucket=self._bucket, Prefix=prefix)
+            for page in paginator.paginate(Bucket=self._bucket, Prefix=prefix):
+                yield list(_identifiers(page))
         except (ClientError, BotoCoreError) as error:
             raise _unavailable(error) from error
-
-    def _delete(self, identifiers: list[ObjectIdentifierTypeDef]) -> int:
-        for start in range(0, len(identifiers), _DELETE_BATCH):
-            self._delete_batch(identifiers[start : start + _DELETE_BATCH])
-        return len(identifiers)
 
     def _delete_batch(self, left: list[ObjectIdentifierTypeDef]) -> None:
         """The reply is 200 even where single deletions failed: those are repeated, then told."""
