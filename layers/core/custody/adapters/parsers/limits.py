@@ -10,7 +10,8 @@ class Limits:
     """Checked before a parser runs where that is possible, and while it runs otherwise.
 
     ``markup_bytes``: HTML and Markdown, whose parsers need many times the size in memory.
-    ``seconds`` and ``memory_bytes`` bind the child process that reads hostile formats.
+    ``seconds`` (of processor time) and ``memory_bytes`` bind the child process that reads hostile
+    formats.
     """
 
     bytes: int = 50_000_000
