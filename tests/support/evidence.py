@@ -1,136 +1,138 @@
-"""Signed evidence for tests: real keys, real statements, real Merkle proofs."""
+"""Index entries and queries for tests, from seeds."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 
-from custody.adapters.local_signer import LocalSigner
-from custody.application.ports import Signer
-from custody.domain import merkle, statement
-from custody.domain.canonical import leaf_bytes
-from custody.domain.identifiers import chunk_id
-from custody.domain.model import (
-    Acl,
-    Chunk,
-    Control,
-    DocumentKey,
-    Head,
-    ObjectRef,
-    Principal,
-    Source,
-    SourceKey,
-    Standing,
-    VersionRecord,
-    VersionState,
+import numpy as np
+
+from custody.application.ports import EvidenceIndex
+from custody.domain.model import DocumentKey, MetadataValue
+from custody.domain.search import (
+    FilterClause,
+    IndexEntry,
+    LegHits,
+    LegQuery,
+    SearchFilter,
+    Space,
+    Vector,
 )
-from custody.domain.search import IndexEntry
 
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-READER = Principal("ann", "acme", groups=frozenset({"staff"}), issued_at=NOW)
-
-
-def signer(purpose: str = "ingestion") -> LocalSigner:
-    return LocalSigner.generate(purpose, not_before=NOW - timedelta(days=30))
+MODEL = "model-a"
+DIMENSIONS = 8
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
 
-def source(source_id: str = "wiki", tenant: str = "acme") -> Source:
-    return Source(SourceKey(tenant, source_id), "internal", ("user:ci",), created_at=NOW)
+def unit(seed: int | Sequence[float], dimensions: int = DIMENSIONS) -> Vector:
+    """A vector of length 1: from a seed, or along the given numbers."""
+    if isinstance(seed, int):
+        raw = np.random.default_rng(seed).standard_normal(dimensions)
+    else:
+        raw = np.asarray(seed, dtype=np.float64)
+    vector: Vector = (raw / np.linalg.norm(raw)).astype(np.float32)
+    return vector
 
 
-def publish(
-    key: Signer,
-    of: Source,
-    document_id: str,
-    texts: tuple[str, ...],
+def chunk_id_of(*parts: object) -> str:
+    digest = hashlib.sha256(repr(parts).encode()).digest()
+    return base64.b32encode(digest).decode().rstrip("=").lower()
+
+
+def entry(
+    document: str = "doc",
     *,
+    tenant: str = "acme",
     version: int = 1,
-    acl: Acl | None = None,
-    signed_at: datetime = NOW,
-) -> tuple[Head, tuple[IndexEntry, ...]]:
-    """One live document version as publication leaves it in ledger and index."""
-    record = VersionRecord(
-        key=DocumentKey(of.key.tenant, document_id),
+    ordinal: int = 0,
+    text: str = "text",
+    title: str | None = None,
+    heading: str | None = None,
+    acl: Iterable[str] = ("everyone",),
+    vector: Vector | None = None,
+    source_id: str = "source",
+    trust_domain: str = "official",
+    metadata: Mapping[str, MetadataValue] | None = None,
+    observed_at: datetime | None = None,
+    valid_from: datetime | None = None,
+    valid_to: datetime | None = None,
+    model_revision: str = MODEL,
+    chunk_id: str | None = None,
+) -> IndexEntry:
+    return IndexEntry(
+        chunk_id=chunk_id or chunk_id_of(tenant, source_id, document, version, ordinal),
+        key=DocumentKey(tenant, document),
+        source_id=source_id,
+        trust_domain=trust_domain,
         version=version,
-        source_id=of.key.source_id,
-        name=f"{document_id}.md",
-        state=VersionState.ACTIVE,
-        content_type="text/markdown",
-        content_sha256="ab" * 32,
-        raw=ObjectRef("raw/x", "v1"),
-        acl=acl or Acl.of("group:staff"),
-        title="A title",
-        observed_at=NOW - timedelta(hours=1),
-        parser="p 1",
-        chunker="c 1",
-    )
-    chunks = [
-        Chunk(document_id, version, ordinal, record.title, "Heading", 1, text)
-        for ordinal, text in enumerate(texts)
-    ]
-    leaves = [merkle.leaf_hash(leaf_bytes(chunk)) for chunk in chunks]
-    root = merkle.root(leaves).hex()
-    payload = statement.build(
-        record,
-        of,
-        chunk_root=root,
-        chunk_count=len(chunks),
-        acl=record.acl,
-        acl_revision=0,
-        signed_at=signed_at,
-        supersedes=None,
-    )
-    head = Head(
-        key=record.key,
-        source_id=record.source_id,
-        name=record.name,
-        revision=2,
-        version=version,
-        accepted_version=version,
-        acl=record.acl,
-        state=VersionState.ACTIVE,
-        title=record.title,
-        content_sha256=record.content_sha256,
-        chunk_root=root,
-        chunk_count=len(chunks),
-        statement_id=statement.statement_id(payload),
-        envelope=key.sign(statement.PAYLOAD_TYPE, payload),
-        observed_at=record.observed_at,
-        recorded_at=NOW,
-    )
-    entries = tuple(
-        IndexEntry(
-            chunk_id=chunk_id(of.key.tenant, record.source_id, document_id, version, chunk.ordinal),
-            key=record.key,
-            source_id=record.source_id,
-            trust_domain=of.trust_domain,
-            version=version,
-            ordinal=chunk.ordinal,
-            title=chunk.title,
-            heading=chunk.heading,
-            page=chunk.page,
-            text=chunk.text,
-            acl=record.acl.allow,
-            proof=tuple(step.hex() for step in path),
-            chunk_count=len(chunks),
-            version_digest=record.content_sha256,
-            model_revision="m1",
-            observed_at=record.observed_at,
-        )
-        for chunk, path in zip(chunks, merkle.audit_paths(leaves), strict=True)
-    )
-    return head, entries
-
-
-def standing(*heads: Head, sources: tuple[Source, ...], keys: tuple[Signer, ...]) -> Standing:
-    registered = [key.verification_key() for key in keys]
-    return Standing(
-        control=Control("acme", {key.keyid: key for key in registered}, {}),
-        not_before=None,
-        heads={head.key: head for head in heads},
-        sources={one.key: one for one in sources},
+        ordinal=ordinal,
+        title=title,
+        heading=heading,
+        page=None,
+        text=text,
+        acl=tuple(sorted(set(acl))),
+        proof=("aa" * 32, "bb" * 32),
+        chunk_count=1,
+        version_digest="cc" * 32,
+        model_revision=model_revision,
+        vector=unit(int(hashlib.sha256(document.encode()).hexdigest()[:8], 16) + ordinal)
+        if vector is None
+        else vector,
+        metadata=metadata or {},
+        observed_at=observed_at,
+        valid_from=valid_from,
+        valid_to=valid_to,
     )
 
 
-def with_head(read: Standing, head: Head) -> Standing:
-    return replace(read, heads={**read.heads, head.key: head})
+def wanted(
+    *,
+    terms: Iterable[str] = ("everyone",),
+    valid_at: datetime = NOW,
+    sources: Iterable[str] | None = None,
+    trust_domains: Iterable[str] | None = None,
+    metadata: Mapping[str, FilterClause] | None = None,
+    observed_since: datetime | None = None,
+) -> SearchFilter:
+    return SearchFilter(
+        acl_terms=frozenset(terms),
+        valid_at=valid_at,
+        source_ids=None if sources is None else frozenset(sources),
+        trust_domains=None if trust_domains is None else frozenset(trust_domains),
+        metadata=metadata or {},
+        observed_since=observed_since,
+    )
+
+
+def query(
+    *spaces: Space,
+    text: str | None = None,
+    vector: Vector | None = None,
+    depth: int = 50,
+    only: SearchFilter | None = None,
+    model_revision: str | None = MODEL,
+) -> LegQuery:
+    return LegQuery(
+        spaces=spaces,
+        filter=only or wanted(),
+        depth=depth,
+        text=text,
+        vector=vector,
+        model_revision=model_revision,
+    )
+
+
+def fill(index: EvidenceIndex, space: Space, entries: Sequence[IndexEntry]) -> None:
+    index.ensure(space, model_revision=MODEL, dimensions=DIMENSIONS)
+    index.put(space, entries)
+    index.refresh([space])
+
+
+def lexical(found: LegHits) -> list[str]:
+    return [hit.entry.key.document_id for hit in found.lexical]
+
+
+def semantic(found: LegHits) -> list[str]:
+    return [hit.entry.key.document_id for hit in found.semantic]

@@ -1,0 +1,99 @@
+"""What OpenSearch's answers mean. Whatever is not a whole answer is Unavailable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from custody.domain.index_document import decode
+from custody.domain.search import Hit
+from custody.errors import CustodyError, IntegrityError, Unavailable
+
+_REFUSED_FOR_GOOD = frozenset(
+    {"mapper_parsing_exception", "strict_dynamic_mapping_exception", "illegal_argument_exception"}
+)
+
+
+def unavailable(detail: str) -> Unavailable:
+    return Unavailable(f"The index can't answer: {detail}.", code="index-unavailable")
+
+
+def part(response: object, at: int, expected: int) -> Mapping[str, Any]:
+    """One search of a multi-search, whole, or an error."""
+    parts = response.get("responses") if isinstance(response, Mapping) else None
+    if not isinstance(parts, list) or len(parts) != expected:
+        raise unavailable("it did not answer every leg")
+    return whole(parts[at])
+
+
+def was_refused(response: object, at: int) -> bool:
+    """The node found one search of a multi-search wrong in itself."""
+    parts = response.get("responses") if isinstance(response, Mapping) else None
+    if not isinstance(parts, list) or len(parts) <= at or not isinstance(parts[at], Mapping):
+        return False
+    return bool(parts[at].get("status") == 400)
+
+
+def whole(answer: object) -> Mapping[str, Any]:
+    """``answer`` if it comes from all shards in time. Raises Unavailable."""
+    if not isinstance(answer, Mapping) or "error" in answer:
+        raise unavailable("a search failed")
+    shards = answer.get("_shards")
+    if not isinstance(shards, Mapping) or not isinstance(answer.get("hits"), Mapping):
+        raise unavailable("the answer is none of a search")
+    if answer.get("timed_out") is not False:
+        raise unavailable("a search ran out of time")
+    if shards.get("failed") or shards.get("successful") != shards.get("total"):
+        raise unavailable("only a part of the shards answered")
+    return answer
+
+
+def hits(answer: Mapping[str, Any], *, cosine: bool) -> list[Hit]:
+    """Proposals in the node's order. A score is a float of single precision, written short;
+    Lucene's cosine score is (1 + cos) / 2."""
+    try:
+        found = answer["hits"]["hits"]
+        scores = np.array([hit["sort"][0] for hit in found], dtype=np.float32).astype(np.float64)
+        kept = (2.0 * scores - 1.0 if cosine else scores).tolist()
+        return [
+            Hit(decode(hit["_source"]), score)
+            for hit, score in zip(found, kept, strict=True)
+            if cosine or score > 0
+        ]
+    except (KeyError, TypeError, ValueError, IndexError) as fault:
+        raise unavailable("a hit is not one of Custody's entries") from fault
+
+
+def check_bulk(response: Mapping[str, Any], expected: int) -> None:
+    """Every item was written, or an error: Unavailable where a repeat may help."""
+    items = response.get("items")
+    if not isinstance(items, Sequence) or len(items) != expected:
+        raise unavailable("it did not answer for every chunk")
+    failed = [item["index"] for item in items if item["index"].get("status", 500) >= 300]
+    if failed:
+        raise _write_fault(failed[0], len(failed))
+
+
+def _write_fault(item: Mapping[str, Any], count: int) -> CustodyError:
+    error = item.get("error")
+    kind = error.get("type", "unknown") if isinstance(error, Mapping) else "unknown"
+    if item.get("status") == 400 and kind in _REFUSED_FOR_GOOD:
+        return IntegrityError(
+            f"The index refuses {count} chunks ({kind}).", code="index-entry-refused"
+        )
+    return unavailable(f"it refused {count} chunks ({kind})")
+
+
+def by_query_conflicts(response: Mapping[str, Any]) -> int:
+    """Version conflicts of an update or delete by query. Raises Unavailable on other failures."""
+    if response.get("timed_out") is not False or not isinstance(
+        response.get("version_conflicts"), int
+    ):
+        raise unavailable("an update ran out of time")
+    failures = response.get("failures") or []
+    if any(failure.get("status") != 409 for failure in failures):
+        raise unavailable("it refused a part of an update")
+    conflicts: int = response["version_conflicts"]
+    return conflicts

@@ -1,0 +1,295 @@
+"""``EvidenceIndex`` on OpenSearch.
+
+Every search is one msearch. Nothing partial passes for an answer: a failed shard, a part that ran
+out of time or a missing part is Unavailable. Only a space that was never made proposes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import batched
+from typing import Any, Literal
+
+from opensearchpy import OpenSearch
+from opensearchpy.exceptions import (
+    ImproperlyConfigured,
+    NotFoundError,
+    OpenSearchException,
+    RequestError,
+    TransportError,
+)
+
+from custody.adapters.opensearch_index import answers, mapping, queries
+from custody.domain.analysis import query_terms
+from custody.domain.index_rules import (
+    checked_vector,
+    checked_vectors,
+    matches_nothing,
+    model_mismatch,
+    space_groups,
+)
+from custody.domain.model import Acl, DocumentKey
+from custody.domain.search import Hit, IndexEntry, LegHits, LegQuery, Space
+from custody.errors import CustodyError, IntegrityError
+
+type Leg = Literal["semantic", "lexical"]
+
+_BULK_CHUNKS = 100
+_CONFLICT_ATTEMPTS = 8
+_SET_ACL = (
+    "if (ctx._source.acl.equals(params.acl)) { ctx.op = 'noop' }"
+    " else { ctx._source.acl = params.acl }"
+)
+# A space that was not made yet is no error here; whether that is right, the answer is asked.
+_LENIENT = {"ignore_unavailable": "true", "allow_no_indices": "true"}
+
+
+class OpenSearchIndex:
+    """``prefix`` begins every alias and index name. ``shards`` and ``replicas`` (what
+    ``auto_expand_replicas`` takes) are for indices yet to be made. ``cluster_uuid``: the one
+    cluster that may answer; with it, a wrong endpoint is an error and no empty result."""
+
+    def __init__(
+        self,
+        client: OpenSearch,
+        prefix: str,
+        *,
+        shards: int = 1,
+        replicas: str = "0-1",
+        search_timeout_s: float = 3.0,
+        write_timeout_s: float = 60.0,
+        cluster_uuid: str | None = None,
+    ) -> None:
+        self._client = client
+        self._prefix = prefix
+        self._shards = shards
+        self._replicas = replicas
+        self._search_timeout = f"{round(search_timeout_s * 1000)}ms"
+        self._write_timeout_s = write_timeout_s
+        self._cluster_uuid = cluster_uuid
+
+    def ensure(self, space: Space, *, model_revision: str, dimensions: int) -> None:
+        alias = self._alias(space)
+        wanted = mapping.meta_of(model_revision, dimensions)
+        meta = self._meta(alias)
+        if meta is None:
+            self._create(alias, model_revision, dimensions)
+            meta = self._meta(alias)
+        if meta is None:
+            raise answers.unavailable("an index that was just made is not there")
+        if (meta.get("model_revision"), meta.get("dimensions")) != (model_revision, dimensions):
+            raise model_mismatch(str(meta.get("model_revision")), model_revision)
+        if meta != wanted:
+            raise IntegrityError(
+                "The index was made with another mapping or analysis: it must be rebuilt.",
+                code="index-mapping-mismatch",
+            )
+
+    def put(self, space: Space, entries: Sequence[IndexEntry]) -> None:
+        if not entries:
+            return
+        alias = self._alias(space)
+        meta = self._meta(alias)
+        if meta is None:
+            raise answers.unavailable("the space was never made")
+        vectors = checked_vectors(
+            space,
+            entries,
+            model_revision=meta["model_revision"],
+            dimensions=meta["dimensions"],
+        )
+        for batch in batched(zip(entries, vectors, strict=True), _BULK_CHUNKS):
+            lines = mapping.bulk_lines(alias, [e for e, _ in batch], [v for _, v in batch])
+            with _reaching():
+                response = self._client.bulk(
+                    body=lines,
+                    params={"require_alias": "true", "timeout": f"{self._write_timeout_s:.0f}s"},
+                    request_timeout=self._write_timeout_s,
+                )
+            answers.check_bulk(response, len(batch))
+
+    def refresh(self, spaces: Collection[Space]) -> None:
+        if spaces:
+            self._refresh(",".join(sorted({self._alias(space) for space in spaces})))
+
+    def count(self, space: Space, key: DocumentKey, version: int | None = None) -> int:
+        body = {
+            "size": 0,
+            "track_total_hits": True,
+            "query": queries.document_query(key, version=version),
+            "timeout": self._search_timeout,
+        }
+        with _reaching():
+            answer = self._client.search(
+                index=self._alias(space),
+                body=body,
+                params={**_LENIENT, "allow_partial_search_results": "false"},
+            )
+        total: int = answers.whole(answer)["hits"]["total"]["value"]
+        return total
+
+    def set_acl(self, space: Space, key: DocumentKey, version: int, acl: Acl) -> None:
+        script = {"source": _SET_ACL, "lang": "painless", "params": {"acl": list(acl.allow)}}
+        body = {"query": queries.document_query(key, version=version), "script": script}
+        self._until_no_conflict(self._client.update_by_query, self._alias(space), body)
+
+    def delete(
+        self,
+        space: Space,
+        key: DocumentKey,
+        *,
+        version: int | None = None,
+        through: int | None = None,
+    ) -> None:
+        body = {"query": queries.document_query(key, version=version, through=through)}
+        self._until_no_conflict(self._client.delete_by_query, self._alias(space), body)
+
+    def search(self, query: LegQuery) -> LegHits:
+        filters = queries.filter_clauses(query.filter)
+        terms = query_terms(query.text) if query.text else {}
+        vector = None if query.vector is None else checked_vector(query.vector)
+        if query.depth < 1 or matches_nothing(query.filter):
+            return LegHits()
+        lines: list[dict[str, Any]] = []
+        legs: list[tuple[Leg, tuple[Space, ...]]] = []
+        for group in space_groups(query):
+            aliases = [self._alias(space) for space in group]
+            if vector is not None:
+                legs.append(("semantic", group))
+                lines.append(queries.header(aliases, lexical=False))
+                lines.append(
+                    queries.semantic_body(
+                        vector, filters, depth=query.depth, timeout=self._search_timeout
+                    )
+                )
+            if terms:
+                legs.append(("lexical", group))
+                lines.append(queries.header(aliases, lexical=True))
+                lines.append(
+                    queries.lexical_body(
+                        terms, filters, depth=query.depth, timeout=self._search_timeout
+                    )
+                )
+        if not legs:
+            return LegHits()
+        with _reaching():
+            response = self._client.msearch(body=lines)
+        found: dict[Leg, list[Hit]] = {"semantic": [], "lexical": []}
+        shards = 0
+        for at, (leg, group) in enumerate(legs):
+            if leg == "semantic" and answers.was_refused(response, at):
+                raise self._why_refused(group, query)
+            answer = answers.part(response, at, len(legs))
+            shards += answer["_shards"]["total"]
+            found[leg].extend(answers.hits(answer, cosine=leg == "semantic"))
+        if not shards:
+            self._check_cluster()
+        for hit in found["semantic"]:
+            if hit.entry.model_revision != query.model_revision:
+                raise model_mismatch(hit.entry.model_revision, query.model_revision)
+        return LegHits(
+            semantic=_ranked(found["semantic"], query.depth),
+            lexical=_ranked(found["lexical"], query.depth),
+        )
+
+    def ping(self) -> None:
+        with _reaching():
+            info = self._client.info()
+        if not isinstance(info, dict) or "cluster_uuid" not in info:
+            raise answers.unavailable("what answers is no OpenSearch")
+        if self._cluster_uuid not in (None, info["cluster_uuid"]):
+            raise answers.unavailable("another cluster answers")
+
+    def _alias(self, space: Space) -> str:
+        return mapping.alias_of(self._prefix, space)
+
+    def _check_cluster(self) -> None:
+        """No space exists here: make sure that this is the cluster where they would."""
+        if self._cluster_uuid is not None:
+            self.ping()
+
+    def _meta(self, alias: str) -> dict[str, Any] | None:
+        with _reaching():
+            try:
+                response = self._client.indices.get_mapping(index=alias)
+            except NotFoundError:
+                return None
+        try:
+            meta = mapping.meta_in(response)
+        except (KeyError, TypeError, AttributeError) as fault:
+            raise answers.unavailable("its mapping can't be read") from fault
+        if meta is None:
+            raise answers.unavailable("an index of that name is not Custody's")
+        return meta
+
+    def _create(self, alias: str, model_revision: str, dimensions: int) -> None:
+        body = mapping.index_body(
+            alias,
+            model_revision=model_revision,
+            dimensions=dimensions,
+            shards=self._shards,
+            replicas=self._replicas,
+        )
+        with _reaching():
+            try:
+                self._client.indices.create(
+                    index=mapping.index_of(alias), body=body, request_timeout=self._write_timeout_s
+                )
+            except RequestError as fault:
+                # Another process was faster: what it made is checked like any other.
+                if fault.error != "resource_already_exists_exception":
+                    raise
+
+    def _refresh(self, aliases: str) -> None:
+        with _reaching():
+            response = self._client.indices.refresh(
+                index=aliases, params=_LENIENT, request_timeout=self._write_timeout_s
+            )
+        if response["_shards"]["failed"]:
+            raise answers.unavailable("a refresh failed")
+
+    def _until_no_conflict(
+        self, call: Callable[..., Any], alias: str, body: dict[str, Any]
+    ) -> None:
+        """Update or delete by query until no concurrent write got in between. The refresh before
+        it lets it see chunks that were put and never refreshed."""
+        for _ in range(_CONFLICT_ATTEMPTS):
+            self._refresh(alias)
+            with _reaching():
+                response = call(
+                    index=alias,
+                    body=body,
+                    params={**_LENIENT, "conflicts": "proceed", "refresh": "true"},
+                    request_timeout=self._write_timeout_s,
+                )
+            if answers.by_query_conflicts(response) == 0:
+                return
+        raise answers.unavailable("concurrent writes kept getting in between")
+
+    def _why_refused(self, group: tuple[Space, ...], query: LegQuery) -> CustodyError:
+        """The node refused the vector: because it is of another model, most likely."""
+        for space in group:
+            meta = self._meta(self._alias(space))
+            if meta is None or query.vector is None:
+                continue
+            if meta["model_revision"] != query.model_revision:
+                return model_mismatch(meta["model_revision"], query.model_revision)
+            if meta["dimensions"] != query.vector.shape[0]:
+                return IntegrityError("A vector has the wrong size.", code="invalid-vector")
+        return answers.unavailable("it refused a search")
+
+
+def _ranked(hits: list[Hit], depth: int) -> tuple[Hit, ...]:
+    return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.entry.chunk_id))[:depth])
+
+
+@contextmanager
+def _reaching() -> Iterator[None]:
+    """Every fault of the way to the index, and every refusal, as Unavailable."""
+    try:
+        yield
+    except TransportError as fault:
+        raise answers.unavailable(f"HTTP status {fault.status_code}") from fault
+    except (OpenSearchException, ImproperlyConfigured) as fault:
+        raise answers.unavailable(type(fault).__name__) from fault

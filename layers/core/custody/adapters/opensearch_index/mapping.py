@@ -1,0 +1,135 @@
+"""Names, settings and mapping of one index.
+
+An index carries its model revision, dimensions and mapping version in ``_meta``; searches and
+writes go through its alias, so that a rebuilt index can take its place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from custody.domain.analysis import ANALYSIS_VERSION, ANALYZER
+from custody.domain.index_document import encode
+from custody.domain.metadata_match import ordered_values, tags
+from custody.domain.search import IndexEntry, Space, Vector
+
+MAPPING_VERSION = "1"
+SEARCHED = "searched"
+VECTOR = "vector"
+INDEX_ONLY_FIELDS = (VECTOR, "tags", "ordered")
+
+_STORED = {"type": "keyword", "index": False, "doc_values": False}
+_SEARCHED_TEXT = {"type": "text", "index": False, "copy_to": SEARCHED}
+_KEYWORD = {"type": "keyword"}
+_LONG = {"type": "long"}
+_STORED_NUMBER = {"type": "integer", "index": False, "doc_values": False}
+
+
+def alias_of(prefix: str, space: Space) -> str:
+    """A tenant's id never stands in an index name."""
+    name = json.dumps([space.tenant, space.source_id], separators=(",", ":"))
+    return f"{prefix}-{hashlib.sha256(name.encode()).hexdigest()[:24]}"
+
+
+def index_of(alias: str) -> str:
+    return f"{alias}-v1"
+
+
+def meta_of(model_revision: str, dimensions: int) -> dict[str, object]:
+    return {
+        "model_revision": model_revision,
+        "dimensions": dimensions,
+        "mapping_version": MAPPING_VERSION,
+        "analysis_version": ANALYSIS_VERSION,
+    }
+
+
+def index_body(
+    alias: str, *, model_revision: str, dimensions: int, shards: int, replicas: str
+) -> dict[str, object]:
+    """``replicas``: what ``auto_expand_replicas`` takes, such as "0-1"."""
+    return {
+        "aliases": {alias: {"is_write_index": True}},
+        "settings": {
+            "index": {
+                "number_of_shards": shards,
+                "auto_expand_replicas": replicas,
+                "knn": True,
+                # Publication refreshes when a batch is complete; half of one is never visible.
+                "refresh_interval": -1,
+            },
+            "analysis": ANALYZER,
+        },
+        "mappings": {
+            "dynamic": "strict",
+            "_meta": meta_of(model_revision, dimensions),
+            "properties": {
+                "chunk_id": _KEYWORD,
+                "tenant": _STORED,
+                "document_id": _KEYWORD,
+                "source_id": _KEYWORD,
+                "trust_domain": _KEYWORD,
+                "version": _LONG,
+                "ordinal": _STORED_NUMBER,
+                "title": _SEARCHED_TEXT,
+                "heading": _SEARCHED_TEXT,
+                "text": _SEARCHED_TEXT,
+                "page": _STORED_NUMBER,
+                "acl": _KEYWORD,
+                "proof": _STORED,
+                "chunk_count": _STORED_NUMBER,
+                "version_digest": _STORED,
+                "model_revision": _STORED,
+                "metadata": {"type": "object", "enabled": False},
+                "observed_at": _LONG,
+                "valid_from": _LONG,
+                "valid_to": _LONG,
+                "tags": _KEYWORD,
+                "ordered": {
+                    "type": "nested",
+                    "properties": {"key": _KEYWORD, "number": {"type": "double"}, "time": _LONG},
+                },
+                SEARCHED: {"type": "text", "analyzer": "custody", "index_options": "freqs"},
+                VECTOR: {
+                    "type": "knn_vector",
+                    "dimension": dimensions,
+                    "method": {
+                        "name": "hnsw",
+                        "engine": "lucene",
+                        "space_type": "cosinesimil",
+                        "parameters": {"m": 16, "ef_construction": 128},
+                    },
+                },
+            },
+        },
+    }
+
+
+def meta_in(response: Mapping[str, Any]) -> dict[str, Any] | None:
+    """``_meta`` of the one index that a mapping response tells of."""
+    for index in response.values():
+        found = index["mappings"].get("_meta")
+        return dict(found) if found else None
+    return None
+
+
+def bulk_lines(
+    alias: str, entries: Sequence[IndexEntry], vectors: Sequence[Vector]
+) -> list[dict[str, object]]:
+    lines: list[dict[str, object]] = []
+    for entry, vector in zip(entries, vectors, strict=True):
+        document = encode(entry)
+        document[VECTOR] = vector.tolist()
+        document["tags"] = tags(entry.metadata)
+        document["ordered"] = [
+            {"key": value.key, "number": value.number}
+            if value.time is None
+            else {"key": value.key, "time": value.time}
+            for value in ordered_values(entry.metadata)
+        ]
+        lines.append({"index": {"_index": alias, "_id": entry.chunk_id}})
+        lines.append(document)
+    return lines

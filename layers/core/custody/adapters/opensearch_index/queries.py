@@ -1,0 +1,107 @@
+"""What is asked of OpenSearch. Filters and terms are structures; no text is ever parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from custody.adapters.opensearch_index.mapping import INDEX_ONLY_FIELDS, SEARCHED, VECTOR
+from custody.domain.metadata_match import AnyTag, Between, conditions, microseconds
+from custody.domain.model import DocumentKey
+from custody.domain.search import SearchFilter, Vector
+
+type Clause = dict[str, Any]
+
+_SOURCE = {"excludes": list(INDEX_ONLY_FIELDS)}
+# Equal scores are ordered by chunk id on the node, so that the cut at the depth is stable too.
+_ORDER: list[Clause] = [{"_score": "desc"}, {"chunk_id": "asc"}]
+_WIDENING = 2
+_LEAST_NEIGHBOURS = 256
+
+
+def filter_clauses(wanted: SearchFilter) -> list[Clause]:
+    at = microseconds(wanted.valid_at)
+    clauses: list[Clause] = [
+        {"terms": {"acl": sorted(wanted.acl_terms)}},
+        {"range": {"valid_from": {"lte": at}}},
+        {"range": {"valid_to": {"gt": at}}},
+    ]
+    if wanted.source_ids is not None:
+        clauses.append({"terms": {"source_id": sorted(wanted.source_ids)}})
+    if wanted.trust_domains is not None:
+        clauses.append({"terms": {"trust_domain": sorted(wanted.trust_domains)}})
+    if wanted.observed_since is not None:
+        clauses.append({"range": {"observed_at": {"gte": microseconds(wanted.observed_since)}}})
+    clauses.extend(_metadata(condition) for condition in conditions(wanted.metadata))
+    return clauses
+
+
+def _metadata(condition: AnyTag | Between) -> Clause:
+    if isinstance(condition, AnyTag):
+        return {"terms": {"tags": list(condition.tags)}}
+    bounds = {"gte": condition.gte, "lte": condition.lte}
+    within = {name: bound for name, bound in bounds.items() if bound is not None}
+    both = [
+        {"term": {"ordered.key": condition.key}},
+        {"range": {f"ordered.{condition.unit}": within}},
+    ]
+    return {"nested": {"path": "ordered", "query": {"bool": {"filter": both}}}}
+
+
+def lexical_body(
+    terms: dict[str, int], filters: Sequence[Clause], *, depth: int, timeout: str
+) -> Clause:
+    """Any of ``terms``, each weighed by how often it is asked for."""
+    any_of = [{"term": {SEARCHED: {"value": term, "boost": n}}} for term, n in terms.items()]
+    return _search(
+        {"bool": {"filter": list(filters), "should": any_of, "minimum_should_match": 1}},
+        depth=depth,
+        timeout=timeout,
+    )
+
+
+def semantic_body(vector: Vector, filters: Sequence[Clause], *, depth: int, timeout: str) -> Clause:
+    """More neighbours than ``depth`` are gathered, for recall and for ties at the cut; where the
+    filter leaves no more than that many, the engine compares them all, exactly."""
+    neighbours = max(depth * _WIDENING, _LEAST_NEIGHBOURS)
+    knn = {
+        "vector": vector.tolist(),
+        "k": neighbours,
+        "filter": {"bool": {"filter": list(filters)}},
+    }
+    return _search({"knn": {VECTOR: knn}}, depth=depth, timeout=timeout)
+
+
+def _search(query: Clause, *, depth: int, timeout: str) -> Clause:
+    return {
+        "size": depth,
+        "query": query,
+        "sort": _ORDER,
+        "_source": _SOURCE,
+        "track_total_hits": False,
+        "timeout": timeout,
+    }
+
+
+def header(aliases: Iterable[str], *, lexical: bool) -> Clause:
+    """A line of msearch before its body. Global term statistics only matter to the lexical leg."""
+    line: Clause = {
+        "index": list(aliases),
+        "ignore_unavailable": True,
+        "allow_no_indices": True,
+        "allow_partial_search_results": False,
+    }
+    if lexical:
+        line["search_type"] = "dfs_query_then_fetch"
+    return line
+
+
+def document_query(
+    key: DocumentKey, *, version: int | None = None, through: int | None = None
+) -> Clause:
+    filters: list[Clause] = [{"term": {"document_id": key.document_id}}]
+    if version is not None:
+        filters.append({"term": {"version": version}})
+    if through is not None:
+        filters.append({"range": {"version": {"lte": through}}})
+    return {"bool": {"filter": filters}}

@@ -1,0 +1,54 @@
+"""The filter of a search as SQL with bound values; no value ever becomes SQL text."""
+
+from __future__ import annotations
+
+from custody.domain.metadata_match import AnyTag, Between, conditions, microseconds
+from custody.domain.search import SearchFilter
+
+type Values = list[str | int | float]
+
+
+def allowed_chunks(space: int, wanted: SearchFilter) -> tuple[str, Values]:
+    """SQL that yields (id, length) of every chunk that the filter lets through, by id."""
+    at = microseconds(wanted.valid_at)
+    where = ["c.space = ?", "c.valid_from <= ?", "c.valid_to > ?"]
+    values: Values = [space, at, at]
+
+    def among(clause: str, bound: Values) -> None:
+        where.append(clause.replace("(?*)", f"({','.join('?' * len(bound))})"))
+        values.extend(bound)
+
+    values.append(space)
+    among("c.id IN (SELECT id FROM acl WHERE space = ? AND term IN (?*))", [*wanted.acl_terms])
+    if wanted.source_ids is not None:
+        among("c.source_id IN (?*)", [*wanted.source_ids])
+    if wanted.trust_domains is not None:
+        among("c.trust_domain IN (?*)", [*wanted.trust_domains])
+    if wanted.observed_since is not None:
+        where.append("c.observed_at >= ?")
+        values.append(microseconds(wanted.observed_since))
+    for condition in conditions(wanted.metadata):
+        if isinstance(condition, AnyTag):
+            values.append(space)
+            among(
+                "c.id IN (SELECT id FROM tags WHERE space = ? AND tag IN (?*))", [*condition.tags]
+            )
+        else:
+            clause, bounds = _between(condition)
+            where.append(clause)
+            values.extend(bounds)
+    condition_sql = " AND ".join(where)  # fixed texts and marks only
+    sql = f"SELECT c.id, c.length FROM chunks c WHERE {condition_sql} ORDER BY c.id"  # noqa: S608
+    return sql, values
+
+
+def _between(condition: Between) -> tuple[str, Values]:
+    """One and the same value within both bounds."""
+    columns = {"number": "o.number", "time": "o.time"}
+    clause = "EXISTS (SELECT 1 FROM ordered o WHERE o.id = c.id AND o.key = ?"
+    values: Values = [condition.key]
+    for operator, bound in ((">=", condition.gte), ("<=", condition.lte)):
+        if bound is not None:
+            clause += f" AND {columns[condition.unit]} {operator} ?"
+            values.append(bound)
+    return clause + ")", values

@@ -1,0 +1,251 @@
+"""``EvidenceIndex`` in one SQLite file: exact vectors and BM25, for one machine, many processes.
+
+A write is visible to every later search at once, so ``refresh`` has nothing to do. After ``delete``
+returns, the text and the vector are in neither the file nor its log.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from custody.adapters.sqlite_index import chunks, lexical
+from custody.adapters.sqlite_index.chunks import StoredSpace, find_space
+from custody.adapters.sqlite_index.database import (
+    Database,
+    create_term_index,
+    index_unavailable,
+)
+from custody.adapters.sqlite_index.filters import allowed_chunks
+from custody.adapters.sqlite_index.vectors import VectorCache
+from custody.domain.analysis import ANALYSIS_VERSION, query_terms
+from custody.domain.index_document import decode
+from custody.domain.index_rules import (
+    checked_vector,
+    checked_vectors,
+    matches_nothing,
+    model_mismatch,
+    space_groups,
+)
+from custody.domain.model import Acl, DocumentKey
+from custody.domain.search import Hit, IndexEntry, LegHits, LegQuery, SearchFilter, Space, Vector
+from custody.errors import IntegrityError
+
+type Scored = tuple[int, float]
+
+
+class SqliteIndex:
+    """``path``: the file, made with its tables at the first use; its folder must exist.
+    ``busy_timeout_s``: how long to wait for another writer before Unavailable."""
+
+    def __init__(self, path: str, *, busy_timeout_s: float = 10.0) -> None:
+        self._database = Database(path, busy_timeout_s=busy_timeout_s)
+        self._vectors = VectorCache()
+
+    def close(self) -> None:
+        self._database.close()
+
+    def ensure(self, space: Space, *, model_revision: str, dimensions: int) -> None:
+        with self._database.reading() as connection:
+            stored = find_space(connection, _name(space))
+        if stored is None:
+            stored = self._create(space, model_revision, dimensions)
+        if (stored.model_revision, stored.dimensions) != (model_revision, dimensions):
+            raise model_mismatch(stored.model_revision, model_revision)
+        _check_analysis(stored)
+
+    def put(self, space: Space, entries: Sequence[IndexEntry]) -> None:
+        if not entries:
+            return
+        with self._database.writing() as connection:
+            stored = find_space(connection, _name(space))
+            if stored is None:
+                raise index_unavailable("the space was never made")
+            _check_analysis(stored)
+            vectors = checked_vectors(
+                space,
+                entries,
+                model_revision=stored.model_revision,
+                dimensions=stored.dimensions,
+            )
+            for entry, vector in zip(entries, vectors, strict=True):
+                chunks.put(connection, stored.id, entry, vector)
+
+    def refresh(self, spaces: Collection[Space]) -> None:
+        """Nothing to do: a committed write is visible."""
+
+    def count(self, space: Space, key: DocumentKey, version: int | None = None) -> int:
+        with self._database.reading() as connection:
+            stored = find_space(connection, _name(space))
+            if stored is None:
+                return 0
+            return len(_chunks_of(connection, stored.id, key, version=version))
+
+    def set_acl(self, space: Space, key: DocumentKey, version: int, acl: Acl) -> None:
+        with self._database.writing() as connection:
+            stored = find_space(connection, _name(space))
+            if stored is None:
+                return
+            for chunk in _chunks_of(connection, stored.id, key, version=version):
+                chunks.set_acl(connection, stored.id, chunk, acl)
+
+    def delete(
+        self,
+        space: Space,
+        key: DocumentKey,
+        *,
+        version: int | None = None,
+        through: int | None = None,
+    ) -> None:
+        with self._database.writing() as connection:
+            stored = find_space(connection, _name(space))
+            if stored is None:
+                return
+            ids = _chunks_of(connection, stored.id, key, version=version, through=through)
+            if ids:
+                chunks.remove(connection, stored.id, ids)
+                chunks.expunge_terms(connection, stored.id)
+        # Also where nothing was left to delete: an earlier call may have got no further.
+        self._database.truncate_log()
+
+    def search(self, query: LegQuery) -> LegHits:
+        terms = query_terms(query.text) if query.text else {}
+        vector = None if query.vector is None else checked_vector(query.vector)
+        allowed_chunks(0, query.filter)  # a filter that can't be is refused, whatever is stored
+        if query.depth < 1 or matches_nothing(query.filter) or not (terms or vector is not None):
+            return LegHits()
+        semantic: list[Scored] = []
+        lexical_hits: list[Scored] = []
+        with self._database.reading() as connection:
+            identity: str = connection.execute("SELECT name FROM identity").fetchone()[0]
+            for group in space_groups(query):
+                allowed = [
+                    _allowed(connection, stored, query.filter)
+                    for space in group
+                    if (stored := find_space(connection, _name(space))) is not None
+                ]
+                if terms and allowed:
+                    ids, scores = lexical.scores(connection, allowed, terms)
+                    lexical_hits.extend(_best(ids, scores, query.depth))
+                if vector is not None:
+                    for one in allowed:
+                        semantic.extend(self._nearest(connection, identity, one, query, vector))
+            return LegHits(
+                semantic=_hits(connection, semantic, query.depth),
+                lexical=_hits(connection, lexical_hits, query.depth),
+            )
+
+    def ping(self) -> None:
+        with self._database.reading() as connection:
+            connection.execute("SELECT count(*) FROM spaces").fetchone()
+
+    def _create(self, space: Space, model_revision: str, dimensions: int) -> StoredSpace:
+        with self._database.writing() as connection:
+            stored = find_space(connection, _name(space))
+            if stored is not None:  # another process was faster
+                return stored
+            number = connection.execute(
+                "INSERT INTO spaces (name, model_revision, dimensions, analysis_version)"
+                " VALUES (?, ?, ?, ?)",
+                (_name(space), model_revision, dimensions, ANALYSIS_VERSION),
+            ).lastrowid
+            if number is None:
+                raise index_unavailable("a space could not be made")
+            create_term_index(connection, number)
+            return StoredSpace(number, model_revision, dimensions, ANALYSIS_VERSION, 0, 0)
+
+    def _nearest(
+        self,
+        connection: sqlite3.Connection,
+        identity: str,
+        allowed: lexical.Allowed,
+        query: LegQuery,
+        vector: Vector,
+    ) -> list[Scored]:
+        if not len(allowed.ids):
+            return []
+        if allowed.space.model_revision != query.model_revision:
+            raise model_mismatch(allowed.space.model_revision, query.model_revision)
+        checked_vector(vector, dimensions=allowed.space.dimensions)
+        ids, cosines = self._vectors.nearest(
+            connection,
+            identity=identity,
+            space=allowed.space.id,
+            allowed=allowed.ids,
+            vector=vector,
+            depth=query.depth,
+        )
+        return list(zip(ids.tolist(), cosines.tolist(), strict=True))
+
+
+def _name(space: Space) -> str:
+    return json.dumps([space.tenant, space.source_id], ensure_ascii=False)
+
+
+def _check_analysis(stored: StoredSpace) -> None:
+    if stored.analysis_version != ANALYSIS_VERSION:
+        raise IntegrityError(
+            "The index was made with another analysis of text: it must be rebuilt.",
+            code="index-mapping-mismatch",
+        )
+
+
+def _chunks_of(
+    connection: sqlite3.Connection,
+    space: int,
+    key: DocumentKey,
+    *,
+    version: int | None = None,
+    through: int | None = None,
+) -> list[int]:
+    rows = connection.execute(
+        "SELECT id FROM chunks WHERE space = ? AND document_id = ?"
+        " AND (?3 IS NULL OR version = ?3) AND (?4 IS NULL OR version <= ?4) ORDER BY id",
+        (space, key.document_id, version, through),
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
+def _allowed(
+    connection: sqlite3.Connection, stored: StoredSpace, wanted: SearchFilter
+) -> lexical.Allowed:
+    sql, values = allowed_chunks(stored.id, wanted)
+    pairs = np.array(connection.execute(sql, values).fetchall(), dtype=np.int64).reshape(-1, 2)
+    return lexical.Allowed(
+        stored, np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+    )
+
+
+def _best(ids: lexical.Ids, scores: np.ndarray, depth: int) -> list[Scored]:
+    """The ``depth`` best, with all that are equal to the last."""
+    if len(scores) > depth:
+        last = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+        kept = scores >= last
+        ids, scores = ids[kept], scores[kept]
+    return list(zip(ids.tolist(), scores.tolist(), strict=True))
+
+
+def _hits(connection: sqlite3.Connection, scored: list[Scored], depth: int) -> tuple[Hit, ...]:
+    if len(scored) > depth:
+        # Only equal scores at the cut need the chunk ids of more than `depth` chunks.
+        last = sorted((score for _, score in scored), reverse=True)[depth - 1]
+        scored = [one for one in scored if one[1] >= last]
+    ranked = sorted((-score, _chunk_id(connection, number), number) for number, score in scored)
+    return tuple(
+        Hit(_entry(connection, number), -negative) for negative, _, number in ranked[:depth]
+    )
+
+
+def _chunk_id(connection: sqlite3.Connection, number: int) -> str:
+    found: str = connection.execute(
+        "SELECT chunk_id FROM chunks WHERE id = ?", (number,)
+    ).fetchone()[0]
+    return found
+
+
+def _entry(connection: sqlite3.Connection, number: int) -> IndexEntry:
+    payload = connection.execute("SELECT entry FROM payloads WHERE id = ?", (number,)).fetchone()[0]
+    return decode(json.loads(payload))
