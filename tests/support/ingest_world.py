@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -174,8 +175,19 @@ class Served:
     text: str
 
 
+@cache
+def _signer() -> LocalSigner:
+    return LocalSigner.generate("ingestion", not_before=START - timedelta(days=1))
+
+
+@cache
+def _check() -> EvidenceCheck:
+    return EvidenceCheck(EcdsaVerifier())
+
+
 class World:
-    def __init__(self) -> None:
+    def __init__(self, *, wait_seconds: float = 15.0) -> None:
+        self._wait_seconds = wait_seconds
         self.clock = FakeClock()
         self.killer = Killer()
         self.ledger = MemoryLedger()
@@ -183,8 +195,8 @@ class World:
         self.queue = MemoryJobs()
         self.index = MemoryIndex()
         self.embedder = WordEmbedder()
-        self.signer = LocalSigner.generate("ingestion", not_before=START - timedelta(days=1))
-        self.check = EvidenceCheck(EcdsaVerifier())
+        self.signer = _signer()
+        self.check = _check()
         self.ledger.put_key(self.signer.verification_key())
         self._sequence = itertools.count(1)
         self.identifiers = CountingIdentifiers()
@@ -197,7 +209,7 @@ class World:
         clock = self.clock
         rejecting = Rejecting(ledger, objects, clock)
         erasing = Erasing(ledger, queue, clock, self.identifiers)
-        waiting = Waiting(clock, self._sleep)
+        waiting = Waiting(clock, self._sleep, self._wait_seconds)
         self.govern = Govern(ledger, clock)
         self.accept = Accept(ledger, objects, index, queue, clock)
         self.accept_drop = AcceptDrop(
@@ -303,15 +315,3 @@ def request(
 
 def lines(count: int, word: str = "line") -> str:
     return "\n".join(f"{word} {number}" for number in range(count))
-
-
-def kill_points(
-    run: Callable[[World], None], make: Callable[[], World]
-) -> Iterator[tuple[int, bool]]:
-    """Every place where ``run`` can be killed: (port call, before or after it)."""
-    world = make()
-    world.killer.calls = 0
-    run(world)
-    for call in range(1, world.killer.calls + 1):
-        yield call, False
-        yield call, True

@@ -1,0 +1,309 @@
+"""Erasure: hidden at once, then gone from every place, told as it was read back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from custody.application.erase import EraseRequest
+from custody.domain.drops import DropState
+from custody.domain.erasure import ErasureLevel, ErasureState
+from custody.domain.identifiers import drop_document_id
+from custody.domain.jobs import CleanupJob, EraseJob, ParseJob, PublishJob
+from custody.domain.model import DocumentKey, Scope, SourceKey, VersionState
+from custody.errors import (
+    CustodyError,
+    Forbidden,
+    IntegrityError,
+    NotFound,
+    PreconditionFailed,
+    Unavailable,
+)
+from tests.support.ingest_world import (
+    GOVERNOR,
+    READER,
+    STRANGER,
+    TENANT,
+    WRITER,
+    World,
+    lines,
+    principal,
+    request,
+)
+
+GUIDE = DocumentKey(TENANT, "guide")
+WHY = EraseRequest("guide", "asked by the customer")
+WIKI = SourceKey(TENANT, "wiki")
+
+
+@pytest.fixture
+def world() -> World:
+    world = World()
+    world.source()
+    return world
+
+
+def holds(world: World, text: str) -> list[str]:
+    """Every object of which any version still holds ``text``."""
+    return [
+        key
+        for key, versions in world.objects._versions.items()
+        for version in versions
+        if version.body is not None and text.encode() in version.body
+    ]
+
+
+def test_an_erased_document_is_gone_at_the_next_read_whatever_the_index_holds(
+    world: World,
+) -> None:
+    world.documents.put(WRITER, request(text="secret"))
+    world.erase(WRITER, WHY)
+    assert [entry.text for entry in world.index.visible()] == ["secret"]
+    assert world.texts() == set()
+    with pytest.raises(NotFound):
+        world.documents.show(READER, "guide")
+
+
+def test_every_copy_is_gone_and_the_receipt_says_so(world: World) -> None:
+    for text in ("secret 1", "secret 2\nsecret 3", "secret 4"):
+        world.documents.put(WRITER, request(text=text, title="secret title"))
+    erasure = world.erase(WRITER, WHY)
+    world.work()
+    told = world.erase.show(WRITER, erasure.erasure_id)
+    assert told.state is ErasureState.COMPLETE
+    assert told.completed_at is not None
+    assert {a.location for a in told.artifacts} == {
+        "ledger/versions", "index", "objects/raw", "objects/evidence", "objects/vectors",
+    }  # fmt: skip
+    assert all(a.level is ErasureLevel.DELETED and a.verified_at for a in told.artifacts)
+    assert holds(world, "secret") == []
+    assert world.objects.keys(f"vectors/{TENANT}") == ()
+    assert world.index.visible() == ()
+    for version in (1, 2, 3):
+        record = world.ledger.version(GUIDE, version)
+        assert record is not None
+        assert (record.state, record.title, record.metadata) == (VersionState.ERASED, None, {})
+
+
+def test_erasing_again_answers_with_the_same_erasure(world: World) -> None:
+    world.documents.put(WRITER, request())
+    first = world.erase(WRITER, WHY)
+    assert world.erase(WRITER, WHY).erasure_id == first.erasure_id
+    world.work()
+    assert world.erase(WRITER, WHY).erasure_id == first.erasure_id
+    world.work()
+    assert world.erase.show(WRITER, first.erasure_id).state is ErasureState.COMPLETE
+
+
+def test_the_same_content_may_come_back_as_a_new_version(world: World) -> None:
+    world.documents.put(WRITER, request())
+    erasure = world.erase(WRITER, WHY)
+    done = world.documents.put(WRITER, request())
+    assert (done.record.version, done.unchanged) == (2, False)
+    world.propagate(EraseJob(GUIDE, erasure.erasure_id, erasure.through_version))
+    assert {(one.version, one.text) for one in world.served()} == {(2, "alpha"), (2, "beta")}
+    assert world.erase.show(WRITER, erasure.erasure_id).state is ErasureState.COMPLETE
+    assert world.documents.put(WRITER, request()).unchanged
+
+
+def test_a_late_erasure_takes_nothing_of_a_version_that_came_back(world: World) -> None:
+    world.documents.put(WRITER, request(text="old secret"))
+    erasure = world.erase(WRITER, WHY)
+    world.documents.put(WRITER, request(text="new\nwords"))
+    keys = set(world.objects.keys())
+    world.propagate(EraseJob(GUIDE, erasure.erasure_id, 1))
+    assert world.texts() == {"new", "words"}
+    assert holds(world, "old secret") == []
+    left = set(world.objects.keys(""))
+    assert {key for key in left if "/2" in key} == {key for key in keys if "/2" in key}
+
+
+def test_a_version_on_its_way_never_becomes_live(world: World) -> None:
+    world.while_waiting = lambda: None
+    world.documents.put(WRITER, request(text="secret"))
+    world.erase(WRITER, WHY)
+    world.work()
+    assert world.index.visible() == ()
+    assert holds(world, "secret") == []
+    assert world.ledger.head(GUIDE).state is VersionState.ERASED  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("done_before", range(4))
+def test_each_step_that_runs_after_the_erasure_leaves_nothing(
+    world: World, done_before: int
+) -> None:
+    """The ingestion stops after some step; the erasure passes; then the rest runs."""
+    world.while_waiting = lambda: None
+    world.documents.put(WRITER, request(text="secret"))
+    steps = [ParseJob(GUIDE, 1), None, PublishJob(GUIDE, 1)]
+    for step in range(done_before):
+        if step == 1:
+            world.embed(next(j for j in world.queue.sent if type(j).__name__ == "EmbedJob"))  # type: ignore[arg-type]
+        elif step < 3:
+            world.handle(steps[step])  # type: ignore[arg-type]
+    erasure = world.erase(WRITER, WHY)
+    world.propagate(EraseJob(GUIDE, erasure.erasure_id, erasure.through_version))
+    world.work()
+    assert holds(world, "secret") == []
+    assert world.index.visible() == ()
+    assert world.served() == set()
+
+
+def test_a_parse_that_ends_after_the_erasure_takes_its_chunks_back(world: World) -> None:
+    world.while_waiting = lambda: None
+    world.documents.put(WRITER, request(text="secret"))
+    real = world.parse.parser.parse
+
+    class Slow:
+        def parse(self, content, *, content_type, name):  # type: ignore[no-untyped-def]
+            erasure = world.erase(WRITER, WHY)
+            world.propagate(EraseJob(GUIDE, erasure.erasure_id, erasure.through_version))
+            return real(content, content_type=content_type, name=name)
+
+    replace(world.parse, parser=Slow())(ParseJob(GUIDE, 1))
+    world.work()
+    assert holds(world, "secret") == []
+
+
+def test_an_index_that_is_down_makes_it_partial_and_the_job_comes_again(world: World) -> None:
+    world.documents.put(WRITER, request(text="secret"))
+    erasure = world.erase(WRITER, WHY)
+    world.index.down = True
+    with pytest.raises(Unavailable) as caught:
+        world.work()
+    assert caught.value.code == "erasure-partial"
+    told = world.erase.show(WRITER, erasure.erasure_id)
+    assert told.state is ErasureState.PARTIAL
+    levels = {a.location: a.level for a in told.artifacts}
+    assert levels["index"] is ErasureLevel.HIDDEN
+    assert levels["objects/raw"] is ErasureLevel.DELETED
+    assert holds(world, "secret") == []
+    world.index.down = False
+    world.work()
+    assert world.erase.show(WRITER, erasure.erasure_id).state is ErasureState.COMPLETE
+
+
+def test_chunks_that_can_still_be_found_are_not_told_as_deleted(world: World) -> None:
+    world.documents.put(WRITER, request())
+    erasure = world.erase(WRITER, WHY)
+    world.index.delete = lambda *args, **kwargs: None  # type: ignore[method-assign]
+    with pytest.raises(Unavailable):
+        world.work()
+    told = world.erase.show(WRITER, erasure.erasure_id)
+    assert told.state is ErasureState.PARTIAL
+
+
+def test_objects_that_are_left_are_not_told_as_deleted(world: World) -> None:
+    world.documents.put(WRITER, request())
+    erasure = world.erase(WRITER, WHY)
+    world.objects.delete = lambda prefix: 0  # type: ignore[method-assign]
+    with pytest.raises(Unavailable):
+        world.work()
+    levels = {a.location: a.level for a in world.erase.show(WRITER, erasure.erasure_id).artifacts}
+    assert levels["objects/evidence"] is ErasureLevel.HIDDEN
+    assert levels["objects/raw"] is ErasureLevel.DELETED
+
+
+def test_a_drop_is_erased_with_its_object_sidecar_and_rejected_copies(world: World) -> None:
+    name = "secret.txt"
+    world.deliver(world.drop(name, b"secret one"))
+    world.deliver(world.drop(name + ".metadata.json", b'{"metadataAttributes": {"a": "secret"}}'))
+    world.deliver(world.drop(name, b"!reject too-many-chunks secret"))
+    assert holds(world, "secret one")
+    document = drop_document_id("wiki", name)
+    erasure = world.erase(WRITER, replace(WHY, document_id=document))
+    world.work()
+    assert world.erase.show(WRITER, erasure.erasure_id).state is ErasureState.COMPLETE
+    assert holds(world, "secret") == []
+    assert world.objects.keys() == ()
+    assert world.ledger.drop(WIKI, name).state is DropState.REMOVED  # type: ignore[union-attr]
+
+
+def test_a_file_dropped_again_after_the_erasure_stays(world: World) -> None:
+    event = world.drop("a.txt", b"secret")
+    world.deliver(event)
+    document = drop_document_id("wiki", "a.txt")
+    erasure = world.erase(WRITER, replace(WHY, document_id=document))
+    later = world.drop("a.txt", b"harmless")
+    world.work()
+    assert holds(world, "secret") == []
+    assert world.erase.show(WRITER, erasure.erasure_id).state is ErasureState.COMPLETE
+    world.deliver(event)
+    world.deliver(later)
+    assert world.texts() == {"harmless"}
+
+
+def test_redelivered_events_never_revive_an_erased_drop(world: World) -> None:
+    event = world.drop("a.txt", b"secret")
+    world.deliver(event)
+    world.erase(WRITER, replace(WHY, document_id=drop_document_id("wiki", "a.txt")))
+    world.accept_drop(event)  # the object is still there: the erasure has not reached it
+    world.work()
+    world.deliver(event)
+    assert world.served() == set()
+    assert holds(world, "secret") == []
+
+
+def test_who_may_erase_and_who_may_know(world: World) -> None:
+    world.documents.put(WRITER, request())
+    with pytest.raises(NotFound):
+        world.erase(STRANGER, WHY)
+    with pytest.raises(NotFound):
+        world.erase(principal("ci", tenant="other"), WHY)
+    with pytest.raises(Forbidden) as caught:
+        world.erase(principal("ann", "staff", scopes=frozenset({Scope.READ, Scope.ERASE})), WHY)
+    assert caught.value.code == "not-a-writer"
+    with pytest.raises(Forbidden) as caught:
+        world.erase(replace(WRITER, scopes=frozenset({Scope.WRITE})), WHY)
+    assert caught.value.code == "scope-missing"
+    assert world.texts() == {"alpha", "beta"}
+    erasure = world.erase(GOVERNOR, WHY)
+    for outsider in (STRANGER, READER, principal("gov", tenant="other")):
+        with pytest.raises(NotFound):
+            world.erase.show(outsider, erasure.erasure_id)
+    for insider in (GOVERNOR, WRITER, principal("aud", scopes=frozenset({Scope.AUDIT}))):
+        assert world.erase.show(insider, erasure.erasure_id).reason == WHY.reason
+
+
+@pytest.mark.parametrize("reason", ["", " ", "x" * 1001, "a\x07b"])
+def test_a_bad_reason_erases_nothing(world: World, reason: str) -> None:
+    world.documents.put(WRITER, request())
+    with pytest.raises(CustodyError) as caught:
+        world.erase(WRITER, replace(WHY, reason=reason))
+    assert caught.value.status == 422
+    assert world.texts() == {"alpha", "beta"}
+
+
+def test_if_match_guards_an_erasure(world: World) -> None:
+    world.documents.put(WRITER, request())
+    with pytest.raises(PreconditionFailed):
+        world.erase(WRITER, replace(WHY, if_match=1))
+    assert world.texts() == {"alpha", "beta"}
+
+
+def test_a_job_for_an_erasure_that_does_not_exist_fails(world: World) -> None:
+    with pytest.raises(IntegrityError):
+        world.propagate(EraseJob(GUIDE, "er-none", 1))
+
+
+def test_duplicates_elsewhere_stay_and_are_not_served_as_the_erased_one(world: World) -> None:
+    """Upload twice, delete the copy, upload another, ask for the copy's text."""
+    world.documents.put(WRITER, request("one", lines(3)))
+    world.documents.put(WRITER, request("copy", lines(3)))
+    world.erase(WRITER, replace(WHY, document_id="copy"))
+    world.documents.put(WRITER, request("three", "else"))
+    assert {one.document_id for one in world.served()} == {"one", "three"}
+    world.work()
+    assert {one.document_id for one in world.served()} == {"one", "three"}
+
+
+def test_clean_up_of_a_live_pending_or_unknown_version_does_nothing(world: World) -> None:
+    world.documents.put(WRITER, request())
+    world.while_waiting = lambda: None
+    world.documents.put(WRITER, request(text="next"))
+    for version in (1, 2, 9):
+        world.propagate(CleanupJob(GUIDE, version))
+    assert world.texts() == {"alpha", "beta"}
+    world.work()
+    assert world.texts() == {"next"}
