@@ -291,7 +291,7 @@ def test_a_similarity_that_is_no_number_never_passes(world: World, value: float)
 
 
 def test_on_a_sparse_route_similarity_is_measured_but_does_not_rank(world: World) -> None:
-    world.publish("bm25", "BM25 is a ranking function over terms.")
+    world.publish("bm25", "BM25 ranking.")
     answer = ask(world, "What is BM25?")
     assert answer.route == "sparse"
     assert answer.verdict is Verdict.ANSWERABLE

@@ -199,6 +199,20 @@ def test_terms_of_other_scripts_are_covered(question: str, text: str) -> None:
     assert covered >= 0.5
 
 
+def test_one_shared_word_is_no_coverage_to_speak_of() -> None:
+    question = content_terms("What is music?")
+    found = decide([item("a", "Press the key to play music.", 0.36), item("b", "Lunch.", 0.05)],
+                   question=question)  # fmt: skip
+    assert found.features.coverage == pytest.approx(1 / 3)
+    assert not found.passed
+    assert found.reasons == (Reason.LOW_TOP_SCORE, Reason.LOW_COVERAGE, Reason.NO_CONSENSUS)
+
+
+def test_an_item_below_the_support_similarity_carries_nothing() -> None:
+    assert decide([item("a", cosine=0.39)]).features.support == 0.0
+    assert decide([item("a", cosine=0.40)]).features.support == 0.5
+
+
 def test_a_negation_is_part_of_the_question() -> None:
     terms = content_terms("Which staff are not eligible?")
     assert "not" in terms

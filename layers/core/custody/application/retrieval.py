@@ -127,12 +127,15 @@ class Retriever:
         if carried:
             again = self._judge([r.verified.entry for r in carried], standing, principal, plan)
             ranked = _merge(ranked, carried, again)
+        refused = [finding for finding in findings if finding.verified is None]
+        outcomes = Counter(finding.outcome for finding in refused)
+        outcomes[Outcome.VERIFIED] = len(findings) - len(refused)
         return Retrieval(
             ranked=tuple(ranked),
             standing=standing,
             policy=PolicyUse.of(ref),
-            outcomes=Counter(finding.outcome for finding in findings),
-            withheld=Counter(_reason(each) for each in findings if each.verified is None),
+            outcomes=+outcomes,
+            withheld=Counter(map(_reason, refused)),
             refetched=refetched,
         )
 
@@ -185,29 +188,26 @@ class Retriever:
             if name in plan.legs
         }
         fused = self._fuse(legs, plan)
+        lineage: dict[str, str] = {}
+        domains: dict[str, str] = {}
+        for chunk_id, item in verified.items():
+            lineage[chunk_id] = name = reputation.lineage_id(item.source.key)
+            domains[name] = item.source.trust_domain
         weighed = reputation.rerank(
-            ((item.chunk_id, item.score) for item in fused),
-            {
-                chunk_id: reputation.lineage_id(item.source.key)
-                for chunk_id, item in verified.items()
-            },
-            policy,
-            {
-                reputation.lineage_id(item.source.key): item.source.trust_domain
-                for item in verified.values()
-            },
+            ((item.chunk_id, item.score) for item in fused), lineage, policy, domains
         )
         cosine = {hit.entry.chunk_id: hit.score for hit in proposals.semantic}
         places = {
             name: {chunk_id: LegScore(rank, score) for rank, (chunk_id, score) in enumerate(leg, 1)}
             for name, leg in legs.items()
         }
+        semantic, lexical = places.get("semantic", {}), places.get("lexical", {})
         return [
             Ranked(
                 verified=verified[item.chunk_id],
                 scores=Scores(
-                    semantic=places.get("semantic", {}).get(item.chunk_id),
-                    lexical=places.get("lexical", {}).get(item.chunk_id),
+                    semantic=semantic.get(item.chunk_id),
+                    lexical=lexical.get(item.chunk_id),
                     fused=item.raw_similarity,
                     normalized=item.normalized_similarity,
                     reputation=item.reputation,
@@ -247,19 +247,20 @@ def _distinct(hits: Iterable[Hit]) -> list[IndexEntry]:
 def _overtaken(findings: Sequence[Finding], standing: Standing, started: datetime) -> bool:
     """Was a document flipped to a newer version while the index was being asked, so that its old
     chunks fall away and its new ones were not proposed?"""
-    live = {f.entry.key for f in findings if f.outcome is Outcome.VERIFIED}
-    for finding in findings:
-        head = standing.heads.get(finding.entry.key)
-        if (
-            finding.outcome is Outcome.STALE
-            and finding.reason == "superseded"
-            and head is not None
-            and head.state is VersionState.ACTIVE
-            and finding.entry.key not in live
-            and (head.updated_at is None or head.updated_at >= started - RECENT)
-        ):
-            return True
-    return False
+    superseded = {
+        finding.entry.key
+        for finding in findings
+        if finding.outcome is Outcome.STALE and finding.reason == "superseded"
+    }
+    if not superseded:
+        return False
+    superseded -= {finding.entry.key for finding in findings if finding.verified is not None}
+    return any(
+        head.state is VersionState.ACTIVE
+        and (head.updated_at is None or head.updated_at >= started - RECENT)
+        for key in superseded
+        if (head := standing.heads.get(key)) is not None
+    )
 
 
 def _merge(

@@ -47,6 +47,8 @@ class Cluster:
 
 def features(text: str) -> frozenset[str]:
     folded = unicodedata.normalize("NFKC", text).casefold()
+    if folded.isascii() or not _UNSPACED.search(folded):  # most texts: no word needs a second look
+        return frozenset(_WORD.findall(folded))
     found: set[str] = set()
     for word in _WORD.findall(folded):
         runs = _UNSPACED.findall(word)

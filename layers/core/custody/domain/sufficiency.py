@@ -6,20 +6,21 @@ Each feature lies in 0..1:
 
 ``top``       the highest cosine of an item with the question, never below 0. Without a semantic leg
               it is the best item's coverage, at most 0.5: shared words alone can't speak for more.
-``coverage``  the share of the question's content terms that the best single document holds.
+``coverage``  the share of the question's content terms that the best single document holds. A
+              question of one or two terms counts as having three: one word is shared by chance.
 ``margin``    how far the best document stands out: (top - mean of the other documents' best) / 0.30,
               cut to 0..1. With no other document it is ``top``: there is nothing to stand out from.
 ``support``   1.0 when two independent provenances carry the answer, 0.5 for one. Independent means
               another source and no near-duplicate of an item that counted already; an item carries
-              it when its similarity is at least three quarters of the top and above the top floor,
-              and its coverage reaches the coverage floor.
+              it when its similarity is at least 0.40 and three quarters of the top, and its coverage
+              reaches the coverage floor.
 
 A decision passes when no floor is broken and the score reaches the threshold. When it does not, the
 features below the threshold are the reasons: the score is their weighted mean, so a score below the
 threshold always has at least one. A value that is not finite fails closed, whatever the threshold.
 
-Weights, floors and presets come from the policy; the scales (0.30, 0.5, three quarters, two) are
-part of this heuristic and of its version in code.
+Weights, floors and presets come from the policy; the scales (0.30, 0.5, 0.40, three quarters, two,
+three) are part of this heuristic, set by hand for cosines of MiniLM, and fitted to nothing.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from custody.domain.gate_policy import GatePolicy
 MARGIN_SCALE = 0.30
 LEXICAL_TOP = 0.5
 SUPPORT_SHARE = 0.75
+SUPPORT_SIMILARITY = 0.40
+LEAST_TERMS = 3
 SUPPORTERS = 2
 DEFAULT_PRESET = "balanced"
 
@@ -157,7 +160,7 @@ def _features(
     question: frozenset[str], evidence: Sequence[GateItem], bar: Bar, *, semantic: bool
 ) -> Features:
     def covered(terms: frozenset[str]) -> float:
-        return len(question & terms) / len(question) if question else 0.0
+        return len(question & terms) / max(len(question), LEAST_TERMS)
 
     def similarity(item: GateItem) -> float:
         if not semantic:
@@ -196,7 +199,7 @@ def _support(
     clusters: set[int] = set()
     for item in evidence:
         near = similarity(item)
-        if near < SUPPORT_SHARE * best or near < bar.top_floor:
+        if near < max(SUPPORT_SHARE * best, SUPPORT_SIMILARITY):
             continue
         if covered(item.terms) < bar.coverage_floor:
             continue
