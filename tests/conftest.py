@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from custody_local import emulator
 from custody_local.stack import Stack
 from tests.support.local_stack import bare_emulator, deployed_stack
 from tests.support.opensearch_node import opensearch_node
@@ -30,6 +31,23 @@ def emulator_url() -> Iterator[str]:
     """A bare local AWS, shared by all test processes of the machine."""
     with bare_emulator() as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def aws_credentials() -> Iterator[None]:
+    """Nothing of the caller's own AWS set-up reaches a client; endpoints are given in code."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in emulator.client_environment("").items():
+            patch.setenv(name, value)
+        for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE"):
+            patch.delenv(name, raising=False)
+        yield
+
+
+@pytest.fixture(scope="session")
+def aws_endpoint(aws_credentials: None, emulator_url: str) -> str:
+    """Of the bare local AWS, with credentials that it takes in the environment."""
+    return emulator_url
 
 
 @pytest.fixture(scope="session")
