@@ -89,7 +89,8 @@ def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
     api: FakeApi, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    monkeypatch.delenv("NO_PROXY", raising=False)
+    for name in ("NO_PROXY", "no_proxy", "http_proxy"):
+        monkeypatch.delenv(name, raising=False)
     with Client(api.url, "t") as client:
         assert client.list_sources()["sources"] == []
 
