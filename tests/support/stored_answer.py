@@ -1,0 +1,60 @@
+"""An answer that was given, with its chunks in the object store as publication leaves them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from custody.adapters.ecdsa_verifier import EcdsaVerifier
+from custody.adapters.memory_objects import MemoryObjects
+from custody.application.answer import AnswerRequest
+from custody.application.evidence_check import EvidenceCheck
+from custody.application.read_trace import ReadTrace, StoredAnswer
+from custody.application.search import SearchRequest
+from custody.domain import chunk_lines, object_keys
+from custody.domain.model import Chunk, Head, Principal
+from tests.support.records import draft
+from tests.support.search_world import World, reader
+
+QUESTION = "How many weeks of parental leave do employees get?"
+LEAVE = "Employees get sixteen weeks of parental leave."
+
+
+class Stored:
+    def __init__(self) -> None:
+        self.world = World()
+        self.objects = MemoryObjects(self.world.clock)
+        ledger: Any = self.world.ledger
+        self.records: dict[Any, Any] = {}
+        ledger.version = lambda key, version: self.records.get((key, version))
+        self.read = ReadTrace(
+            traces=self.world.traces,
+            ledger=ledger,
+            objects=self.objects,
+            check=EvidenceCheck(EcdsaVerifier()),
+            clock=self.world.clock,
+        )
+        self.head = self.publish("leave", LEAVE, "A second part about notice periods.")
+        self.answer = self.world.answers(reader(), AnswerRequest(SearchRequest(QUESTION)))
+
+    def publish(self, document_id: str, *texts: str, version: int = 1) -> Head:
+        head = self.world.publish(document_id, *texts, version=version)
+        chunks = [
+            Chunk(document_id, version, ordinal, "A title", "Heading", 1, text)
+            for ordinal, text in enumerate(texts)
+        ]
+        self.store(head, chunks)
+        return head
+
+    def store(self, head: Head, chunks: list[Chunk]) -> None:
+        ref = self.objects.put(
+            object_keys.chunks(head.key, head.version),
+            chunk_lines.encode(chunks),
+            content_type=chunk_lines.CONTENT_TYPE,
+        )
+        self.records[head.key, head.version] = replace(
+            draft(head.key), version=head.version, chunks=ref, chunk_count=len(chunks)
+        )
+
+    def again(self, who: Principal | None = None) -> StoredAnswer:
+        return self.read(who or reader(), self.answer.answer_id)
