@@ -33,7 +33,7 @@ def emulator_url() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def aws_credentials() -> Iterator[None]:
     """Nothing of the caller's own AWS set-up reaches a client; endpoints are given in code."""
     with pytest.MonkeyPatch.context() as patch:
@@ -44,7 +44,7 @@ def aws_credentials() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def aws_endpoint(aws_credentials: None, emulator_url: str) -> str:
     """Of the bare local AWS, with credentials that it takes in the environment."""
     return emulator_url

@@ -65,7 +65,7 @@ class Fixture:
 
 @pytest.fixture(scope="module")
 def client(aws_endpoint: str) -> Iterator[Any]:
-    client = connect(endpoint_url=aws_endpoint, read_timeout=20)
+    client = connect(endpoint_url=aws_endpoint, read_timeout=60)
     yield client
     client.close()
 

@@ -141,7 +141,7 @@ def test_a_job_without_a_handler_is_not_lost() -> None:
 
 @pytest.fixture(scope="module")
 def client(aws_endpoint: str) -> Iterator[Any]:
-    client = sqs_jobs.connect(endpoint_url=aws_endpoint)
+    client = sqs_jobs.connect(endpoint_url=aws_endpoint, read_timeout=60)
     yield client
     client.close()
 

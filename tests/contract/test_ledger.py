@@ -45,7 +45,7 @@ def make_ledger(request: pytest.FixtureRequest) -> Iterator[Callable[[], Ledger]
     if request.param == "memory":
         yield MemoryLedger
         return
-    client = connect(endpoint_url=request.getfixturevalue("aws_endpoint"))
+    client = connect(endpoint_url=request.getfixturevalue("aws_endpoint"), read_timeout=60)
     with ExitStack() as cleaning:
         cleaning.callback(client.close)
 
@@ -828,6 +828,9 @@ def test_every_change_of_control_moves_the_epoch(ledger: Ledger) -> None:
         change()
         epochs.append(ledger.control("acme").epoch)
     assert epochs == sorted(set(epochs))
+    for change in changes:
+        change()
+    assert ledger.control("acme").epoch == epochs[-1]
 
 
 def test_trust_domains_are_all_until_a_tenant_limits_them(ledger: Ledger) -> None:

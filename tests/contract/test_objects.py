@@ -31,7 +31,7 @@ class StoppedClock:
 
 @pytest.fixture(scope="module")
 def client(aws_endpoint: str) -> Iterator[Any]:
-    client = s3_objects.connect(endpoint_url=aws_endpoint)
+    client = s3_objects.connect(endpoint_url=aws_endpoint, read_timeout=60)
     yield client
     client.close()
 
@@ -313,7 +313,7 @@ def test_a_store_that_cannot_answer_is_unavailable(client: Any, bucket: str, fau
 def test_bytes_that_change_on_the_way_are_refused(
     aws_endpoint: str, bucket: str, prefix: str
 ) -> None:
-    client = s3_objects.connect(endpoint_url=aws_endpoint)
+    client = s3_objects.connect(endpoint_url=aws_endpoint, read_timeout=60)
 
     def corrupt(request: Any, **_: Any) -> None:
         request.body = b"abd"

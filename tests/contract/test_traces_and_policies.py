@@ -38,7 +38,7 @@ class SetClock:
 
 @pytest.fixture(scope="module")
 def dynamo(aws_endpoint: str) -> Iterator[tuple[Any, str, str]]:
-    client = connect(endpoint_url=aws_endpoint)
+    client = connect(endpoint_url=aws_endpoint, read_timeout=60)
     mark = uuid.uuid4().hex
     names = (f"policies-{mark}", f"traces-{mark}")
     create_tables(client, ledger=names[0], traces=names[1])

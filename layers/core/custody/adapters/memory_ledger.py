@@ -144,20 +144,26 @@ class MemoryLedger:
 
     def put_key(self, key: VerificationKey) -> None:
         with self._lock:
-            self._keys[key.keyid] = transitions.key_standing(self._keys.get(key.keyid), key)
-            self._service_changed()
+            stored = self._keys.get(key.keyid)
+            self._keys[key.keyid] = transitions.key_standing(stored, key)
+            if stored != key:
+                self._service_changed()
 
     def put_policy_ref(self, tenant: str | None, ref: PolicyRef) -> None:
         with self._lock:
-            if tenant is None:
+            if tenant is not None:
+                own = self._tenants.get(tenant)
+                if own is None or own.policies.get(ref.name) != ref:
+                    self._tenant(tenant).policies[ref.name] = ref
+            elif self._policies.get(ref.name) != ref:
                 self._policies[ref.name] = ref
                 self._service_changed()
-            else:
-                self._tenant(tenant).policies[ref.name] = ref
 
     def put_trust_domains(self, tenant: str, trust_domains: frozenset[str] | None) -> None:
         with self._lock:
-            self._tenant(tenant).trust_domains = trust_domains
+            own = self._tenants.get(tenant)
+            if own is None or own.trust_domains != trust_domains:
+                self._tenant(tenant).trust_domains = trust_domains
 
     def _service_changed(self) -> None:
         self._service_epoch += 1

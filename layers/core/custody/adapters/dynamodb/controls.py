@@ -108,6 +108,8 @@ class Controls:
         for _ in self._table.pacing.tries():
             stored = rows.load(ServiceControl, self._table.get(layout.service(0)))
             service = change(stored.value if stored else ServiceControl())
+            if stored is not None and service == stored.value:
+                return  # a redeployment puts the same again: no cache need forget anything
             body = codec.dump(replace(service, epoch=service.epoch + 1))
             expected = stored.revision if stored else 0
             copies = range(layout.CONTROL_COPIES)
@@ -120,6 +122,8 @@ class Controls:
         for _ in self._table.pacing.tries():
             stored = rows.load(TenantControl, self._table.get(key))
             own = change(stored.value if stored else TenantControl())
+            if stored is not None and own == stored.value:
+                return
             body = codec.dump(replace(own, epoch=own.epoch + 1))
             if self._table.write(Row(key, body, stored.revision if stored else 0)):
                 return
