@@ -19,6 +19,7 @@ from custody.adapters.ecdsa_verifier import EcdsaVerifier
 from custody.adapters.memory_traces import MemoryTraces
 from custody.application.answer import Answers
 from custody.application.evidence_check import EvidenceCheck
+from custody.application.ports import EvidenceIndex
 from custody.application.retrieval import Retriever
 from custody.application.search import Search
 from custody.domain.analysis import query_terms, searched_terms
@@ -36,7 +37,7 @@ from custody.domain.model import (
 )
 from custody.domain.question import ASKING_TERMS
 from custody.domain.reputation import ReputationPolicy
-from custody.domain.search import Hit, IndexEntry, LegHits, LegQuery, Vector
+from custody.domain.search import Hit, IndexEntry, LegHits, LegQuery, Space, Vector
 from custody.errors import Unavailable
 from tests.support.signed_evidence import NOW, publish, signer, source
 
@@ -240,7 +241,14 @@ class FixedPolicies:
 
 
 class World:
-    def __init__(self, *, scores: Mapping[str, float] | None = None, weight: float = 0.2) -> None:
+    def __init__(
+        self,
+        *,
+        scores: Mapping[str, float] | None = None,
+        weight: float = 0.2,
+        real_index: EvidenceIndex | None = None,
+    ) -> None:
+        """``real_index`` takes the place of the oracle."""
         self.clock, self.ids = FixedClock(), CountingIds()
         self.signer = signer()
         self.embedder, self.index, self.ledger = WordEmbedder(), OracleIndex(), StandingLedger()
@@ -249,7 +257,8 @@ class World:
         key = self.signer.verification_key()
         self.ledger.control = Control("acme", {key.keyid: key}, {})
         ledger: Any = self.ledger
-        index: Any = self.index
+        index: Any = real_index or self.index
+        self._real_index = real_index
         self.retriever = Retriever(
             index=index,
             ledger=ledger,
@@ -302,10 +311,18 @@ class World:
 
     def put(self, entries: Sequence[IndexEntry], metadata: Mapping[str, Any] | None = None) -> None:
         vectors = self.embedder.embed_passages([entry.text for entry in entries])
-        for entry, vector in zip(entries, vectors, strict=True):
-            self.index.entries[entry.chunk_id] = replace(
-                entry, vector=vector, metadata=metadata or {}
+        made = [
+            replace(entry, vector=vector, metadata=metadata or {})
+            for entry, vector in zip(entries, vectors, strict=True)
+        ]
+        self.index.entries.update((entry.chunk_id, entry) for entry in made)
+        if self._real_index is not None:
+            space = Space(made[0].key.tenant)
+            self._real_index.ensure(
+                space, model_revision=self.embedder.revision, dimensions=DIMENSIONS
             )
+            self._real_index.put(space, made)
+            self._real_index.refresh([space])
 
     def change_head(self, head: Head, **changes: Any) -> None:
         self.ledger.heads[head.key] = replace(head, **changes)

@@ -1,0 +1,142 @@
+"""The whole search path on each real index: the same evidence, whichever proposes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from custody.application.answer import AnswerRequest
+from custody.application.ports import EvidenceIndex
+from custody.application.search import SearchRequest, SearchResult
+from custody.domain.model import Acl, Outcome, Principal, VersionState
+from custody.domain.search import Range
+from custody.domain.sufficiency import Verdict
+from tests.support.search_world import World, reader
+
+QUESTION = "How many weeks of parental leave do employees get?"
+LEAVE = "Employees get sixteen weeks of parental leave."
+NOTES = tuple(f"Note {n}: parental leave, weeks and employees, case {n}." for n in range(12))
+
+
+@pytest.fixture
+def world(index: EvidenceIndex) -> World:
+    made = World(real_index=index)
+    made.publish("leave", LEAVE, metadata={"team": "people", "year": 2026})
+    made.publish("lunch", "Lunch is served at noon.", metadata={"team": 'a" OR "b'})
+    return made
+
+
+def search(world: World, query: str = QUESTION, who: Principal | None = None, **changes: Any
+           ) -> SearchResult:  # fmt: skip
+    return world.search(who or reader(), SearchRequest(query, **changes))
+
+
+def found(result: SearchResult) -> list[str]:
+    return [item.key.document_id for item in result.results]
+
+
+def test_verified_evidence_comes_back_from_both_legs(world: World) -> None:
+    result = search(world)
+    assert found(result) == ["leave", "lunch"]
+    assert result.outcomes == {Outcome.VERIFIED: 2}
+    first = result.results[0].scores
+    assert first.semantic is not None
+    assert first.lexical is not None
+    assert first.semantic.score == pytest.approx(
+        float(world.embedder.embed_query(QUESTION) @ world.embedder.embed_query(LEAVE)), abs=1e-3
+    )
+
+
+def test_a_restricted_caller_sees_what_an_index_of_only_their_documents_would_give(
+    world: World,
+) -> None:
+    for n, text in enumerate(NOTES):
+        world.publish(f"note{n}", text, acl=Acl.of("user:ann" if n % 3 == 0 else "group:admins"))
+    mine = search(world, who=reader(groups=frozenset()))
+    assert set(found(mine)) == {f"note{n}" for n in range(0, 12, 3)}
+    alone = World()
+    for n in range(0, 12, 3):
+        alone.publish(f"note{n}", NOTES[n], acl=Acl.of("user:ann"))
+    theirs = search(alone, who=reader(groups=frozenset()))
+    assert semantic_ranks(mine) == semantic_ranks(theirs)
+    assert mine.withheld == {}
+
+
+def semantic_ranks(result: SearchResult) -> dict[str, int]:
+    return {
+        item.chunk_id: item.scores.semantic.rank for item in result.results if item.scores.semantic
+    }
+
+
+def test_another_tenant_finds_nothing_and_public_serves_all(world: World) -> None:
+    world.publish("law", "Parental leave is sixteen weeks by law.", tenant="public",
+                  acl=Acl.of("everyone"))  # fmt: skip
+    assert found(search(world, who=reader(tenant="globex"))) == ["law"]
+    assert set(found(search(world))) == {"leave", "lunch", "law"}
+
+
+@pytest.mark.parametrize(
+    ("clauses", "expected"),
+    [
+        ({"team": "people"}, ["leave"]),
+        ({"team": 'a" OR "b'}, ["lunch"]),
+        ({"team": ("people", 'a" OR "b')}, ["leave", "lunch"]),
+        ({"team": "a"}, []),
+        ({"year": Range(gte=2026, lte=2026)}, ["leave"]),
+        ({"year": Range(gte=2027)}, []),
+        ({"unknown": "x"}, []),
+    ],
+)
+def test_filters_bind_in_both_legs(
+    world: World, clauses: dict[str, Any], expected: list[str]
+) -> None:
+    result = search(world, filter=clauses)
+    assert found(result) == expected
+    assert result.withheld == {}
+
+
+def test_an_erasure_takes_effect_before_the_index_knows(world: World) -> None:
+    head = next(h for h in world.ledger.heads.values() if h.name == "leave.md")
+    world.change_head(head, state=VersionState.ERASED, erased_through=1)
+    assert found(search(world)) == ["lunch"]
+
+
+def test_a_word_that_stands_nowhere_gives_no_rank(world: World) -> None:
+    assert search(world, "zzzz", route="sparse").results == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("従業員は十六週間の育児休暇を取得できます。", "育児休暇"),
+        ("员工享有十六周的育儿假。", "育儿假"),
+        ("직원은 십육 주의 육아휴직을 사용할 수 있습니다.", "육아휴직을"),
+        ("พนักงานมีสิทธิลาคลอด สิบหก สัปดาห์", "สัปดาห์"),
+        ("للموظفين إجازة والدية لمدة ستة عشر أسبوعا", "إجازة"),
+        ("Отпуск по уходу за ребёнком длится шестнадцать недель", "недель"),
+    ],
+)
+def test_words_inside_other_scripts_are_found_by_the_sparse_leg(
+    world: World, text: str, query: str
+) -> None:
+    world.publish("other", text)
+    assert found(search(world, query, route="sparse")) == ["other"]
+
+
+@pytest.mark.parametrize("k", [1, 5, 10])
+def test_the_shorter_list_is_a_prefix_of_the_longer(world: World, k: int) -> None:
+    for n, text in enumerate(NOTES):
+        world.publish(f"note{n}", text)
+    assert found(search(world, k=10))[:k] == found(search(world, k=k))
+
+
+def test_the_gate_answers_what_the_corpus_says_and_abstains_on_what_it_does_not(
+    world: World,
+) -> None:
+    said = world.answers(reader(), AnswerRequest(SearchRequest(QUESTION)))
+    assert said.verdict is Verdict.ANSWERABLE
+    unsaid = world.answers(
+        reader(), AnswerRequest(SearchRequest("Which team won the football cup in 1998?"))
+    )
+    assert unsaid.verdict is Verdict.INSUFFICIENT
