@@ -1,26 +1,35 @@
-"""What the contract tests of the AWS adapters share."""
+"""The evidence indexes under test: each contract runs on both."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from custody_local import emulator
+from custody.adapters.opensearch_index import OpenSearchIndex, connect
+from custody.adapters.sqlite_index import SqliteIndex
+from custody.application.ports import EvidenceIndex
 
 
-@pytest.fixture(scope="session")
-def aws_credentials() -> Iterator[None]:
-    """Nothing of the caller's own AWS set-up reaches a client; endpoints are given in code."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in emulator.client_environment("").items():
-            patch.setenv(name, value)
-        for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE"):
-            patch.delenv(name, raising=False)
-        yield
+@pytest.fixture
+def sqlite_index(tmp_path: Path) -> Iterator[SqliteIndex]:
+    index = SqliteIndex(str(tmp_path / "index.db"))
+    yield index
+    index.close()
 
 
-@pytest.fixture(scope="session")
-def aws_endpoint(aws_credentials: None, emulator_url: str) -> str:
-    """Of the local AWS, with credentials that it takes."""
-    return emulator_url
+@pytest.fixture
+def opensearch_index(opensearch_url: str) -> Iterator[OpenSearchIndex]:
+    client = connect(opensearch_url, timeout_s=60.0)
+    prefix = f"t{uuid.uuid4().hex[:12]}"
+    yield OpenSearchIndex(client, prefix, search_timeout_s=60.0)
+    client.indices.delete(index=f"{prefix}-*", params={"allow_no_indices": "true"})
+    client.close()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("opensearch", marks=pytest.mark.opensearch)])
+def index(request: pytest.FixtureRequest) -> EvidenceIndex:
+    found: EvidenceIndex = request.getfixturevalue(f"{request.param}_index")
+    return found

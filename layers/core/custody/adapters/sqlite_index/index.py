@@ -202,9 +202,15 @@ def _chunks_of(
     through: int | None = None,
 ) -> list[int]:
     rows = connection.execute(
-        "SELECT id FROM chunks WHERE space = ? AND document_id = ?"
-        " AND (?3 IS NULL OR version = ?3) AND (?4 IS NULL OR version <= ?4) ORDER BY id",
-        (space, key.document_id, version, through),
+        "SELECT id FROM chunks WHERE space = :space AND document_id = :document"
+        " AND (:version IS NULL OR version = :version)"
+        " AND (:through IS NULL OR version <= :through) ORDER BY id",
+        {
+            "space": space,
+            "document": key.document_id,
+            "version": version,
+            "through": through,
+        },
     ).fetchall()
     return [row[0] for row in rows]
 
