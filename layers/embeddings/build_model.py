@@ -9,6 +9,7 @@ Exit codes: 0 built or already there, 1 something is missing or doesn't match (o
 from __future__ import annotations
 
 import argparse
+import fcntl
 import hashlib
 import json
 import shutil
@@ -155,8 +156,12 @@ def main() -> int:
     parser.add_argument("destination", type=Path)
     parser.add_argument("--cache", type=Path, required=True)
     options = parser.parse_args()
+    options.destination.parent.mkdir(parents=True, exist_ok=True)
     try:
-        built = build(options.model, options.destination, options.cache)
+        # Builds of several layers or test runs may meet here.
+        with (options.destination.parent / f"{options.destination.name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            built = build(options.model, options.destination, options.cache)
     except BuildError as error:
         print(f"The model {options.model} was not built: {error}", file=sys.stderr)
         return 1

@@ -1,4 +1,7 @@
-"""Build the layers and functions as the local stack does: ``python -m custody_local.build MODEL``."""
+"""Build the layers and functions as the local stack does.
+
+python -m custody_local.build MODEL
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,13 @@ import sys
 
 from custody_local import deployment
 from custody_local.errors import LocalStackError
+from custody_local.paths import LOCAL
 from custody_local.progress import Progress
 
 
 def main() -> int:
     try:
-        print(deployment.build(sys.argv[1], Progress()))
+        print(deployment.build(sys.argv[1], LOCAL / "build" / "sam", Progress()))
     except LocalStackError as error:
         print(error, file=sys.stderr)
         return 1

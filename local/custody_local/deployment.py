@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
@@ -14,7 +13,7 @@ import boto3
 
 from custody_local import emulator, template
 from custody_local.errors import LocalStackError, MissingTool
-from custody_local.paths import LOCAL, ROOT, SAM_BUILD, VENVS
+from custody_local.paths import ROOT, VENVS
 from custody_local.progress import Progress
 
 if TYPE_CHECKING:
@@ -25,21 +24,20 @@ if TYPE_CHECKING:
 SAM = VENVS / "sam" / "bin" / "sam"
 
 
-def build(model: str, progress: Progress, *, platform: str = "host") -> Path:
-    """``sam build``; returns the built template. Waits for a build that is under way."""
+def build(model: str, folder: Path, progress: Progress, *, platform: str = "host") -> Path:
+    """``sam build`` into ``folder``, which belongs to this caller alone while it is used; returns
+    the built template."""
     if not SAM.exists():
         raise MissingTool("The SAM command is not installed: run 'make tools' first.")
     if shutil.which("make") is None:
         raise MissingTool("make is not installed, and the layers are built with it.")
-    SAM_BUILD.parent.mkdir(parents=True, exist_ok=True)
-    with (SAM_BUILD.parent / "sam.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with progress.step("Building the layers and functions"):
-            command = ["build", "--template-file", str(ROOT / "template.yaml")]
-            command += ["--build-dir", str(SAM_BUILD), "--base-dir", str(ROOT)]
-            extra = {"CUSTODY_LAYER_PLATFORM": platform, "CUSTODY_MODEL": model}
-            _sam(command, "The build", extra)
-    return SAM_BUILD / "template.yaml"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with progress.step("Building the layers and functions"):
+        command = ["build", "--template-file", str(ROOT / "template.yaml")]
+        command += ["--build-dir", str(folder), "--base-dir", str(ROOT)]
+        extra = {"CUSTODY_LAYER_PLATFORM": platform, "CUSTODY_MODEL": model}
+        _sam(command, "The build", extra, folder.parent / "sam-build.log")
+    return folder / "template.yaml"
 
 
 def deploy(
@@ -56,7 +54,8 @@ def deploy(
         command += ["--capabilities", "CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"]
         command += ["--no-progressbar", "--region", emulator.REGION, "--parameter-overrides"]
         command += [f"{name}={value}" for name, value in parameters.items() if value]
-        _sam(command, "The deployment", emulator.client_environment(endpoint))
+        log = built.parent.parent / "sam-deploy.log"
+        _sam(command, "The deployment", emulator.client_environment(endpoint), log)
         client = session().client("cloudformation", endpoint_url=endpoint)
         outputs = _outputs(client, stack_name)
         complete(built, client, endpoint, stack_name)
@@ -72,15 +71,13 @@ def session() -> boto3.Session:
     )
 
 
-def _sam(command: list[str], what: str, extra: Mapping[str, str]) -> None:
+def _sam(command: list[str], what: str, extra: Mapping[str, str], log: Path) -> None:
     # SAM's Python builder wants an interpreter of the runtime's version first on PATH, and a
     # version manager's shim may stand there.
     path = os.pathsep.join([str(ROOT / ".venv" / "bin"), os.environ.get("PATH", os.defpath)])
     environment = emulator.bare_environment(
         {"SAM_CLI_TELEMETRY": "0", "AWS_DEFAULT_REGION": emulator.REGION, **extra, "PATH": path}
     )
-    log = LOCAL / "logs" / f"sam-{command[0]}.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as output:
         done = subprocess.run(
             [str(SAM), *command],

@@ -26,7 +26,7 @@ from typing import Any
 
 from custody_local import deployment, emulator, net, processes, template
 from custody_local.errors import LocalStackError, MissingTool
-from custody_local.paths import LOCAL, SAM_BUILD, VENVS
+from custody_local.paths import LOCAL, VENVS
 from custody_local.progress import Progress
 from custody_local.stack import Stack
 from custody_local.state import State
@@ -56,9 +56,9 @@ def interface_emulator() -> Path:
     return program
 
 
-def function_paths(function: str) -> list[Path]:
+def function_paths(built: Path, function: str) -> list[Path]:
     """Folders of a built function in the order of the runtime's path: code, layers, runtime."""
-    document = template.load(SAM_BUILD / "template.yaml")
+    document = template.load(built / "template.yaml")
     functions = template.resources(document, "AWS::Serverless::Function")
     logical = f"{function.capitalize()}Function"
     if logical not in functions:
@@ -66,8 +66,8 @@ def function_paths(function: str) -> list[Path]:
         raise LocalStackError(f"There is no function {function!r}; there are: {', '.join(known)}.")
     layers = template.resources(document, "AWS::Serverless::LayerVersion")
     used = [layer["Ref"] for layer in functions[logical].get("Layers", [])]
-    folders = [SAM_BUILD / functions[logical]["CodeUri"]]
-    folders += [SAM_BUILD / layers[name]["ContentUri"] / "python" for name in reversed(used)]
+    folders = [built / functions[logical]["CodeUri"]]
+    folders += [built / layers[name]["ContentUri"] / "python" for name in reversed(used)]
     return [*folders, RUNTIME]
 
 
@@ -84,11 +84,11 @@ def deployed_environment(state: State, function: str) -> dict[str, str]:
     }
 
 
-def call(state: State, function: str, event: Any, log: Path) -> Any:
+def call(stack: Stack, state: State, function: str, event: Any, log: Path) -> Any:
     """The handler's reply to ``event``. Raises LocalStackError when it can't be called."""
     if not RUNTIME.exists():
         raise MissingTool("The runtime's own packages are not there: run 'make tools' first.")
-    code, *layers = function_paths(function)
+    code, *layers = function_paths(stack.built, function)
     port, runtime_port = (net.choose(0, what="the call", option="") for _ in range(2))
     base = getattr(sys, "_base_executable", sys.executable)
     command = [str(interface_emulator())]
@@ -125,16 +125,17 @@ def call(state: State, function: str, event: Any, log: Path) -> Any:
 
 
 @contextmanager
-def running_stack(progress: Progress) -> Iterator[State]:
-    status = Stack().status()
+def running_stack(progress: Progress) -> Iterator[tuple[Stack, State]]:
+    present = Stack(progress=progress)
+    status = present.status()
     if status.running and status.state is not None:
-        yield status.state
+        yield present, status.state
         return
     progress.note("No local stack runs: starting one for this call ('make up' keeps one).")
     with tempfile.TemporaryDirectory(prefix="custody-invoke-") as folder:
         stack = Stack(Path(folder), progress=progress)
         try:
-            yield stack.up(port=0)
+            yield stack, stack.up(port=0)
         finally:
             stack.down()
 
@@ -157,8 +158,8 @@ def main() -> int:
     log.parent.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)
     try:
-        with running_stack(progress) as state:
-            reply = call(state, options.function, event, log)
+        with running_stack(progress) as (stack, state):
+            reply = call(stack, state, options.function, event, log)
     except LocalStackError as error:
         print(error, file=sys.stderr)
         return 2

@@ -8,4 +8,3 @@ ROOT = Path(__file__).resolve().parents[2]
 LOCAL = ROOT / ".local"
 VENVS = LOCAL / "venvs"
 STACK = LOCAL / "stack"
-SAM_BUILD = LOCAL / "build" / "sam"

@@ -70,6 +70,7 @@ class Stack:
     def __init__(self, folder: Path | None = None, *, progress: Progress | None = None) -> None:
         named = os.environ.get("CUSTODY_STACK_DIR")
         self.folder = (folder or (Path(named) if named else STACK)).resolve()
+        self.built = self.folder / "build"
         self._progress = progress or Progress()
 
     def up(
@@ -93,12 +94,12 @@ class Stack:
         with self._alone():
             state = self._present(index, model, enforce_iam, stack_name)
             if state is not None:
-                self._deploy(state, deployment.build(model, self._progress))
+                self._deploy(state, deployment.build(model, self.built, self._progress))
                 return state
             fresh = self._plan(index, model, port, issuer_port, opensearch_port)
             fresh.enforce_iam = enforce_iam
             fresh.stack_name = stack_name
-            built = deployment.build(model, self._progress)
+            built = deployment.build(model, self.built, self._progress)
             self._empty()
             try:
                 self._start_parts(fresh)
@@ -320,6 +321,6 @@ class Stack:
 
     def _empty(self) -> None:
         """Drop what a stopped stack left; logs stay for whoever wonders why it stopped."""
-        for name in ("aws/tmp", "index", "node/data"):
+        for name in ("aws/tmp", "build", "index", "node/data"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
         self._keys_file.unlink(missing_ok=True)

@@ -7,12 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from custody_local import deployment, invoke
-from custody_local.paths import ROOT, SAM_BUILD
+from custody_local.paths import ROOT
 from custody_local.progress import Progress
 from tests.architecture.template_facts import functions, referenced
 
@@ -31,18 +32,20 @@ print(json.dumps({"took": took, "modules": sorted(sys.modules)}))
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    deployment.build(os.environ.get("CUSTODY_MODEL", "minilm"), Progress(quiet=True))
-    return SAM_BUILD
+def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("sam") / "build"
+    model = os.environ.get("CUSTODY_MODEL", "minilm")
+    yield deployment.build(model, folder, Progress(quiet=True)).parent
+    shutil.rmtree(folder)
 
 
 def size(folder: Path) -> int:
     return sum(p.stat().st_size for p in folder.rglob("*") if p.is_file())
 
 
-def imported(name: str) -> dict[str, object]:
+def imported(built: Path, name: str) -> dict[str, object]:
     """Import the handler with an empty environment and only the runtime's path."""
-    paths = os.pathsep.join(map(str, invoke.function_paths(name)))
+    paths = os.pathsep.join(map(str, invoke.function_paths(built, name)))
     env = shutil.which("env")
     assert env is not None
     base = getattr(sys, "_base_executable", sys.executable)
@@ -51,7 +54,7 @@ def imported(name: str) -> dict[str, object]:
         check=False,
         capture_output=True,
         text=True,
-        cwd=invoke.function_paths(name)[0],
+        cwd=invoke.function_paths(built, name)[0],
     )
     assert done.returncode == 0, done.stderr
     told: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
@@ -63,22 +66,22 @@ def test_a_handler_imports_in_a_bare_environment_within_three_seconds(
     built: Path, name: str
 ) -> None:
     # The best of two: another program may have had the machine.
-    took = min(float(str(imported(name)["took"])) for _ in range(2))
+    took = min(float(str(imported(built, name)["took"])) for _ in range(2))
     assert took <= COLD_IMPORT_SECONDS
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_functions_code_and_layers_stay_under_lambdas_limit(built: Path, name: str) -> None:
     properties = functions()[name]
-    layers = [SAM_BUILD / referenced(layer) for layer in properties["Layers"]]
-    code = SAM_BUILD / f"{name.capitalize()}Function"
+    layers = [built / referenced(layer) for layer in properties["Layers"]]
+    code = built / f"{name.capitalize()}Function"
     assert all(folder.is_dir() for folder in [*layers, code])
     assert sum(size(folder) for folder in [*layers, code]) < LIMIT
 
 
 def test_layers_hold_what_is_needed_and_not_what_was_trimmed(built: Path) -> None:
     core, embeddings, parsers = (
-        SAM_BUILD / f"{name}Layer" / "python" for name in ("Core", "Embeddings", "Parsers")
+        built / f"{name}Layer" / "python" for name in ("Core", "Embeddings", "Parsers")
     )
     assert (core / "custody" / "settings.py").is_file()
     for policy in ("gate", "reputation"):
@@ -95,12 +98,12 @@ def test_layers_hold_what_is_needed_and_not_what_was_trimmed(built: Path) -> Non
 
 
 def test_layers_come_with_their_bytecode(built: Path) -> None:
-    core = SAM_BUILD / "CoreLayer" / "python"
+    core = built / "CoreLayer" / "python"
     for module in (core / "custody" / "settings.py", core / "pydantic" / "main.py"):
         assert list((module.parent / "__pycache__").glob(f"{module.stem}.cpython-312.pyc"))
 
 
 def test_the_packaged_model_is_the_one_asked_for(built: Path) -> None:
     model = os.environ.get("CUSTODY_MODEL", "minilm")
-    packaged = SAM_BUILD / "EmbeddingsLayer" / "python" / "custody_model" / "manifest.json"
+    packaged = built / "EmbeddingsLayer" / "python" / "custody_model" / "manifest.json"
     assert packaged.read_bytes() == (ROOT / ".local/models" / model / "manifest.json").read_bytes()
