@@ -8,12 +8,13 @@ from datetime import timedelta
 import pytest
 
 from custody.application.accept import DocumentRequest
-from custody.domain.jobs import CleanupJob, ParseJob
+from custody.domain.jobs import CleanupJob, EmbedJob, ParseJob, PublishJob
 from custody.domain.model import DocumentKey, VersionState
 from custody.errors import (
     Conflict,
     CustodyError,
     Forbidden,
+    IntegrityError,
     NotFound,
     PreconditionFailed,
     Unauthenticated,
@@ -177,6 +178,69 @@ def test_versions_published_out_of_order_leave_the_newest_live(world: World) -> 
     assert {(one.version, one.text) for one in world.served()} == {(2, "second")}
     assert {entry.version for entry in world.index.visible()} == {2}
     assert world.ledger.version(GUIDE, 1).state is VersionState.SUPERSEDED  # type: ignore[union-attr]
+
+
+def test_a_version_that_a_search_sees_only_in_part_does_not_become_live(world: World) -> None:
+    world.documents.put(WRITER, request(text="old"))
+    real = world.index.put
+    world.index.put = lambda space, entries: real(space, entries[:-1])  # type: ignore[method-assign]
+    world.while_waiting = lambda: None
+    world.documents.put(WRITER, request(text=lines(3)))
+    with pytest.raises(IntegrityError) as caught:
+        world.work()
+    assert caught.value.code == "index-incomplete"
+    assert world.texts() == {"old"}
+    world.index.put = real  # type: ignore[method-assign]
+    world.work()
+    assert world.texts() == {"line 0", "line 1", "line 2"}
+
+
+def test_chunks_that_are_not_those_that_were_signed_are_never_published(world: World) -> None:
+    """The pinned file is changed behind the ledger's back, after signing and before the flip."""
+    world.while_waiting = lambda: None
+    world.documents.put(WRITER, request(text="true words"))
+    world.index.down = True
+    with pytest.raises(Unavailable):
+        world.work()
+    record = world.ledger.version(GUIDE, 1)
+    assert record is not None
+    assert record.envelope is not None
+    assert record.chunks is not None
+    stored = world.objects._versions[record.chunks.key]
+    stored[0] = replace(stored[0], body=(stored[0].body or b"").replace(b"true", b"fake"))
+    world.index.down = False
+    with pytest.raises(IntegrityError) as caught:
+        world.work()
+    assert caught.value.code == "root-mismatch"
+    assert world.index.visible() == ()
+
+
+def test_vectors_that_are_no_vectors_are_never_indexed(world: World) -> None:
+    world.while_waiting = lambda: None
+    world.documents.put(WRITER, request())
+    world.queue.drain(
+        {ParseJob: world.handle, EmbedJob: world.handle, PublishJob: lambda job: None}
+    )
+    (key,) = world.objects.keys("vectors/")
+    stored = world.objects._versions[key]
+    for body in (b"", b"junk", (stored[0].body or b"")[:-4]):
+        world.objects.put(key, body, content_type="application/octet-stream")
+        (failure,) = world.publish([PublishJob(GUIDE, 1)])
+        assert failure.error.code == "invalid-vector"
+    assert world.ledger.head(GUIDE).version == 0  # type: ignore[union-attr]
+
+
+def test_an_older_version_that_ends_last_is_taken_out_of_the_index(world: World) -> None:
+    for text in ("first", "second"):
+        world.accept.from_api(WRITER, request(text=text))
+    publish: list[PublishJob] = []
+    world.queue.drain({ParseJob: world.handle, EmbedJob: world.handle, PublishJob: publish.append})
+    older, newer = sorted(set(publish), key=lambda job: job.version)
+    assert world.publish([newer]) == ()
+    assert world.publish([older]) == ()
+    world.work()
+    assert {entry.version for entry in world.index.visible()} == {2}
+    assert world.texts() == {"second"}
 
 
 def test_a_rejected_document_says_why_and_the_live_version_stays(world: World) -> None:

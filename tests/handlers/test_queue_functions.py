@@ -1,0 +1,189 @@
+"""Queue functions: each message for itself, the failed ones alone come again."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from custody.application.change_acl import AclRequest
+from custody.application.erase import EraseRequest
+from custody.domain.drops import DropState
+from custody.domain.jobs import EmbedJob, ParseJob, PublishJob
+from custody.domain.model import DocumentKey, SourceKey, VersionState
+from tests.support.functions import event, events, load
+from tests.support.ingest_world import TENANT, WRITER, World, principal, request
+
+GUIDE = DocumentKey(TENANT, "guide")
+WIKI = SourceKey(TENANT, "wiki")
+
+
+@pytest.fixture
+def world() -> World:
+    world = World()
+    world.source(mirror_deletes=True)
+    world.while_waiting = lambda: None
+    return world
+
+
+@pytest.fixture
+def invoke(monkeypatch: pytest.MonkeyPatch, world: World) -> Any:
+    def call(name: str) -> list[int]:
+        """The positions, from 1, of the messages that are to come again."""
+        function = name.partition("/")[0]
+        app = load(
+            monkeypatch,
+            function,
+            accept_drop=lambda: world.accept_drop,
+            parse=lambda: world.parse,
+            embed=lambda: world.embed,
+            publish=lambda: world.publish,
+            propagate=lambda: world.propagate,
+        )
+        given = event(name)
+        ids = [record["messageId"] for record in given["Records"]]
+        reply = app.handler(given, None)
+        return [ids.index(one["itemIdentifier"]) + 1 for one in reply["batchItemFailures"]]
+
+    return call
+
+
+EXPECTED = {
+    "accept/created": [],
+    "accept/created-odd-key": [],
+    "accept/created-sidecar": [],
+    "accept/created-forged-sidecar": [],
+    "accept/removed": [],
+    "accept/dotdot": [],
+    "accept/unknown-source": [],
+    "accept/test-event": [],
+    "accept/not-json": [1],
+    "accept/unknown-body": [1],
+    "accept/no-records": [1],
+    "accept/no-key": [1],
+    "accept/other-bucket": [1],
+    "accept/invalid-utf8-key": [1],
+    "accept/mixed": [2, 4],
+    "parse/job": [],
+    "parse/unknown-document": [],
+    "parse/malformed": [1, 2, 3, 4, 5],
+    "parse/other-queue": [1],
+    "parse/mixed": [1],
+    "embed/job": [],
+    "embed/no-such-part": [1],
+    "embed/malformed": [1, 2],
+    "embed/other-queue": [1],
+    "publish/job": [],
+    "publish/acl": [],
+    "publish/mixed": [1, 3],
+    "publish/unknown-document": [],
+    "propagate/erase": [],
+    "propagate/cleanup": [],
+    "propagate/unknown-erasure": [1],
+    "propagate/mixed": [1, 3],
+}
+
+
+def test_every_event_is_expected() -> None:
+    functions = {name.partition("/")[0] for name in EXPECTED}
+    assert {f"{one}/{name}" for one in functions for name in events(one)} == set(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_only_the_messages_that_failed_come_again(invoke: Any, world: World, name: str) -> None:
+    _prepare(world, name)
+    assert invoke(name) == EXPECTED[name]
+
+
+def _prepare(world: World, name: str) -> None:
+    function = name.partition("/")[0]
+    if function == "accept":
+        world.drop("notes.txt", b"Some notes.")
+        return
+    world.documents.put(WRITER, request("guide", "The\nguide."))
+    if function in ("embed", "publish"):
+        world.parse(world.queue.sent[0])  # type: ignore[arg-type]
+    if function == "publish":
+        world.embed(world.queue.sent[1])  # type: ignore[arg-type]
+    if function == "propagate":
+        world.work()
+        world.erase(WRITER, EraseRequest("guide", "why"))
+
+
+def test_the_chain_from_a_drop_to_a_live_document(invoke: Any, world: World) -> None:
+    world.drop("notes.txt", b"Some notes.")
+    assert invoke("accept/created") == []
+    world.work()
+    assert world.texts() == {"Some notes."}
+
+
+def test_good_records_beside_a_malformed_one_are_done_once(invoke: Any, world: World) -> None:
+    world.drop("notes.txt", b"Some notes.")
+    assert invoke("accept/mixed") == [2, 4]
+    assert world.ledger.drop(WIKI, "notes.txt").version == 1  # type: ignore[union-attr]
+    assert len(world.queue.sent) == 1
+
+
+def test_a_key_is_decoded_once(invoke: Any, world: World) -> None:
+    """``+`` is a space, ``%2B`` a plus and ``%2520`` the three characters ``%20``."""
+    world.drop("a b+c%20d/日本.txt", b"odd")
+    assert invoke("accept/created-odd-key") == []
+    world.work()
+    assert world.texts() == {"odd"}
+
+
+def test_a_forged_sidecar_is_rejected_and_the_file_is_not_served(invoke: Any, world: World) -> None:
+    world.drop("forged.txt", b"Trust me.")
+    claims = {"metadataAttributes": {"trust_domain": "board", "acl": ["everyone"]}}
+    world.drop("forged.txt.metadata.json", json.dumps(claims).encode())
+    assert invoke("accept/created-forged-sidecar") == []
+    world.work()
+    drop = world.ledger.drop(WIKI, "forged.txt")
+    assert drop is not None
+    assert (drop.state, drop.reasons) == (DropState.REJECTED, ("sidecar-claims-trust",))
+    assert world.texts() == set()
+
+
+def test_a_path_with_dots_is_rejected_where_it_is(invoke: Any, world: World) -> None:
+    world.drop("../secrets.txt", b"x")
+    assert invoke("accept/dotdot") == []
+    assert world.ledger.drop(WIKI, "../secrets.txt").reasons == ("invalid-path",)  # type: ignore[union-attr]
+
+
+def test_a_failed_message_is_told_with_its_reason(
+    invoke: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    invoke("accept/unknown-body")
+    (failed,) = [record for record in caplog.records if record.message == "message failed"]
+    assert failed.__dict__["code"] == "malformed-event"
+    assert failed.__dict__["message_id"] == "00000000-0000-4000-8000-000000000001"
+
+
+def test_an_index_that_is_down_brings_the_publish_jobs_back(invoke: Any, world: World) -> None:
+    _prepare(world, "publish/job")
+    world.index.down = True
+    assert invoke("publish/job") == [1]
+    assert world.ledger.version(GUIDE, 1).state is VersionState.PENDING  # type: ignore[union-attr]
+    world.index.down = False
+    assert invoke("publish/job") == []
+    assert world.texts() == {"The", "guide."}
+
+
+def test_one_refresh_serves_a_whole_batch(world: World) -> None:
+    for number in range(5):
+        world.accept.from_api(WRITER, request(f"doc{number}", f"text {number}"))
+    jobs: list[PublishJob] = []
+    world.queue.drain({ParseJob: world.handle, EmbedJob: world.handle, PublishJob: jobs.append})
+    world.index.calls.clear()
+    assert world.publish(jobs) == ()
+    assert world.index.calls.count("refresh") == 1
+    assert len(world.texts()) == 5
+
+
+def test_an_acl_job_puts_the_change_in_force(invoke: Any, world: World) -> None:
+    _prepare(world, "publish/job")
+    world.work()
+    world.change_acl(WRITER, AclRequest("guide", ("user:bob",)))
+    assert invoke("publish/acl") == []
+    assert world.texts(principal("bob")) == {"The", "guide."}
