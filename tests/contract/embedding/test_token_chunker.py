@@ -92,6 +92,10 @@ def test_the_callers_title_wins_over_the_documents(cut):
     assert cut("x", parsed_title="Found")[0].title == "Found"
 
 
+def test_nothing_hides_in_a_title(cut):
+    assert cut("x", title="Re\u202eport\n\u200bof\u2066 May")[0].title == "Report of May"
+
+
 @pytest.mark.parametrize(
     "title", ["word " * 5_000, "檢索增強生成" * 500, "a" * 10_000, "👩‍👩‍👧‍👦" * 900]
 )

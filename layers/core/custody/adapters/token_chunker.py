@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from custody.application.ports import ParsedDocument
 from custody.domain.embedding_model import EmbeddingModel
+from custody.domain.hygiene import clean_text
 from custody.domain.model import Chunk
 from custody.errors import ConfigurationError, Rejected
 
@@ -70,7 +71,8 @@ class TokenChunker:
     def chunk(
         self, parsed: ParsedDocument, *, document_id: str, version: int, title: str | None
     ) -> tuple[Chunk, ...]:
-        shown_title = self._cut(title or parsed.title, self._limit // 4)
+        # A caller's title hasn't been through a parser: nothing that hides may be served in it.
+        shown_title = self._cut(clean_text(title or parsed.title or "").text, self._limit // 4)
         chunks: list[Chunk] = []
         for heading, page, text in _sections(parsed):
             shown_heading = self._cut(heading, self._limit // 8)

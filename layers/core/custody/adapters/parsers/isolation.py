@@ -21,7 +21,7 @@ from custody.errors import Rejected, Unavailable
 _WORKER = "custody.adapters.parsers.worker"
 _READY = b"ready\n"
 # The child's own limit counts processor time; a busy machine gives it less than all of one.
-_WALL_SECONDS_A_CPU_SECOND = 2
+_WALL_SECONDS_A_CPU_SECOND = 4
 
 
 def read_isolated(content: bytes, kind: Media, limits: Limits) -> ParsedDocument:
