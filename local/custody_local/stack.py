@@ -99,8 +99,8 @@ class Stack:
             fresh = self._plan(index, model, port, issuer_port, opensearch_port)
             fresh.enforce_iam = enforce_iam
             fresh.stack_name = stack_name
-            built = deployment.build(model, self.built, self._progress)
             self._empty()
+            built = deployment.build(model, self.built, self._progress)
             try:
                 self._start_parts(fresh)
                 self._deploy(fresh, built)
