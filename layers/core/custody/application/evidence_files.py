@@ -54,7 +54,7 @@ def read_vectors(objects: ObjectStore, record: VersionRecord, part: int, rows: i
         raise IntegrityError("A part's vectors are missing.", code="vectors-missing")
     body = objects.get(found.ref, limit=MAX_VECTOR_FILE_BYTES)
     try:
-        matrix = np.load(io.BytesIO(body), allow_pickle=False)
-    except ValueError:
+        matrix = np.lib.format.read_array(io.BytesIO(body), allow_pickle=False)
+    except (ValueError, EOFError):
         raise IntegrityError("A part's vectors can't be read.", code="invalid-vector") from None
     return check_vectors(matrix, rows)
