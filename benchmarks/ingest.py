@@ -1,0 +1,149 @@
+"""How much of the ingestion's time is the model's.
+
+    python -m benchmarks.ingest [--data FOLDER] --json
+
+The same documents go through the in-process path (accept, parse, chunk, digest, sign with a local
+key, embed, index, make live) and their chunks through bare onnxruntime with the same number of
+threads, in turns, so that both meet the same machine. ``--data`` names the SciFact folder; without
+it the text is seeded and of our own making.
+
+``ratio``: seconds of the bare model / seconds of the product, over the same chunks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from rich.console import Console
+from rich.progress import track
+from tokenizers import Tokenizer
+
+from benchmarks import inprocess, samples, scifact
+from benchmarks.indexes import chosen
+from custody.adapters.onnx_embedder import OnnxEmbedder
+from custody.application.accept import DocumentRequest
+from custody.application.ports import Matrix
+from custody.domain.embedding_model import EmbeddingModel
+from custody_local.progress import Progress
+
+TURNS, DOCUMENTS_A_TURN = 8, 25
+
+
+class Overheard:
+    """Passes texts to the embedder and remembers them for the bare run."""
+
+    def __init__(self, inner: OnnxEmbedder) -> None:
+        self._inner = inner
+        self.revision, self.dimensions = inner.revision, inner.dimensions
+        self.embed_query = inner.embed_query
+        self.texts: list[str] = []
+
+    def embed_passages(self, texts: list[str]) -> Matrix:
+        self.texts.extend(texts)
+        return self._inner.embed_passages(texts)
+
+
+class Bare:
+    """onnxruntime alone: one chunk a run, which is its fastest on these lengths."""
+
+    def __init__(self, model: EmbeddingModel, threads: int) -> None:
+        settings = onnxruntime.SessionOptions()
+        settings.intra_op_num_threads = threads
+        self._session = onnxruntime.InferenceSession(
+            model.model_file, settings, providers=["CPUExecutionProvider"]
+        )
+        self._inputs = {given.name for given in self._session.get_inputs()}
+        self._output = model.output
+        self._prefix = model.passage_prefix
+        self._tokenizer = Tokenizer.from_file(model.tokenizer_file)
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(model.max_tokens)
+
+    def prepare(self, texts: list[str]) -> list[dict[str, np.ndarray]]:
+        prepared = []
+        for text in texts:
+            ids = np.array([self._tokenizer.encode(self._prefix + text).ids], dtype=np.int64)
+            every = {
+                "input_ids": ids,
+                "attention_mask": np.ones_like(ids),
+                "token_type_ids": np.zeros_like(ids),
+            }
+            prepared.append({name: every[name] for name in self._inputs})
+        return prepared
+
+    def run(self, prepared: list[dict[str, np.ndarray]]) -> float:
+        """Seconds."""
+        began = time.perf_counter()
+        for inputs in prepared:
+            self._session.run([self._output], inputs)
+        return time.perf_counter() - began
+
+
+def corpus(folder: Path | None, count: int) -> Iterator[DocumentRequest]:
+    if folder is None:
+        texts = ((title, text) for title, text in samples.documents(count, words=150))
+    else:
+        abstracts = scifact.load(folder).abstracts
+        texts = ((abstract.title, abstract.text) for abstract in abstracts)
+    for place, (title, text) in enumerate(islice(texts, count)):
+        yield DocumentRequest(
+            f"d{place}", inprocess.SOURCE, text.encode(), "text/plain", title=title
+        )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--data", type=Path, help="the SciFact folder")
+    parser.add_argument("--index", choices=("opensearch", "embedded"), default="embedded")
+    parser.add_argument("--model", default="minilm")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--json", action="store_true", help="print the JSON line only")
+    options = parser.parse_args()
+    console = Console(stderr=True, quiet=options.json and not sys.stderr.isatty())
+    model = inprocess.load(options.model)
+    embedder = Overheard(OnnxEmbedder(model, threads=options.threads))
+    bare = Bare(model, options.threads)
+    documents = corpus(options.data, (TURNS + 1) * DOCUMENTS_A_TURN)
+    product_seconds = bare_seconds = 0.0
+    chunks = 0
+    with chosen(options.index, Progress(quiet=console.quiet)) as index:
+        service = inprocess.assemble(index=index, model=model, embedder=embedder)  # type: ignore[arg-type]
+        for turn in track(range(TURNS + 1), "Ingesting", console=console, transient=True):
+            batch = list(islice(documents, DOCUMENTS_A_TURN))
+            embedder.texts.clear()
+            began = time.perf_counter()
+            for _ in service.ingest(iter(batch)):
+                pass
+            spent = time.perf_counter() - began
+            alone = bare.run(bare.prepare(embedder.texts))
+            if turn == 0:
+                continue  # loads the model and fills the caches
+            product_seconds += spent
+            bare_seconds += alone
+            chunks += len(embedder.texts)
+    figures = {
+        "ratio": round(bare_seconds / product_seconds, 3),
+        "chunks_per_s": round(chunks / product_seconds, 2),
+        "bare_chunks_per_s": round(chunks / bare_seconds, 2),
+        "peak_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+        "chunks": chunks,
+        "threads": options.threads,
+        "index": options.index,
+        "model": model.revision,
+    }
+    print(json.dumps(figures))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

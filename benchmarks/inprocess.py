@@ -1,0 +1,165 @@
+"""The product's own path in one process: real parser, chunker, signer, embedder and index; the
+ledger, the objects and the queues in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from custody.adapters.ecdsa_verifier import EcdsaVerifier
+from custody.adapters.local_signer import LocalSigner
+from custody.adapters.memory_jobs import MemoryJobs
+from custody.adapters.memory_ledger import MemoryLedger
+from custody.adapters.memory_objects import MemoryObjects
+from custody.adapters.memory_policies import MemoryPolicies
+from custody.adapters.memory_traces import MemoryTraces
+from custody.adapters.model_manifest import load_model
+from custody.adapters.onnx_embedder import OnnxEmbedder
+from custody.adapters.packaged_policies import packaged_policies
+from custody.adapters.parsers import FormatParser
+from custody.adapters.system_clock import RandomIdentifiers, SystemClock
+from custody.adapters.token_chunker import TokenChunker
+from custody.application.accept import Accept, DocumentRequest
+from custody.application.deploy_policies import DeployPolicies
+from custody.application.embed import Embed
+from custody.application.evidence_check import EvidenceCheck
+from custody.application.govern import Govern, SourceRequest
+from custody.application.load_policy import ActivePolicies
+from custody.application.parse import Parse
+from custody.application.ports import Embedder, EvidenceIndex, Ledger
+from custody.application.propagate import Propagate
+from custody.application.publish import Publish
+from custody.application.rejecting import Rejecting
+from custody.application.retrieval import Retriever
+from custody.application.search import Search
+from custody.domain.embedding_model import EmbeddingModel
+from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, ParseJob, PublishJob
+from custody.domain.model import Principal, Scope
+
+TENANT = "bench"
+SOURCE = "corpus"
+ROOT = Path(__file__).resolve().parents[1]
+PUBLISH_BATCH = 10  # what the queue hands to the publishing function at once
+
+
+def model_folder(name: str) -> Path:
+    """Raises SystemExit that says how to build the model."""
+    folder = ROOT / ".local" / "models" / name
+    if not (folder / "manifest.json").is_file():
+        raise SystemExit(f"The model {name} is not built: run 'make model MODEL={name}'.")
+    return folder
+
+
+def load(name: str) -> EmbeddingModel:
+    return load_model(model_folder(name))
+
+
+@dataclass(frozen=True, slots=True)
+class InProcess:
+    principal: Principal
+    accept: Accept
+    parse: Parse
+    embed: Embed
+    publish: Publish
+    propagate: Propagate
+    search: Search
+    jobs: MemoryJobs
+    ledger: Ledger
+
+    def ingest(self, requests: Iterator[DocumentRequest]) -> Iterator[int]:
+        """Ingest one batch after another; yields how many documents are live so far.
+
+        Raises RuntimeError when the product refuses or can't publish one of them.
+        """
+        waiting: list[PublishJob] = []
+        handlers: Mapping[type, object] = {
+            ParseJob: self.parse,
+            EmbedJob: self.embed,
+            PublishJob: waiting.append,
+            CleanupJob: self.propagate,
+            EraseJob: self.propagate,
+        }
+        live = 0
+        for request in requests:
+            self.accept.from_api(self.principal, request)
+            self.jobs.drain(handlers)  # type: ignore[arg-type]  # each handler takes its own job
+            if len(waiting) >= PUBLISH_BATCH:
+                live += self._publish(waiting)
+                yield live
+        live += self._publish(waiting)
+        yield live
+
+    def _publish(self, waiting: list[PublishJob]) -> int:
+        batch = list(waiting)
+        waiting.clear()
+        failures = self.publish(batch)
+        if failures:
+            raise RuntimeError(f"Not published: {failures[0].job}: {failures[0].error}")
+        return len(batch)
+
+
+def assemble(
+    *,
+    index: EvidenceIndex,
+    model: EmbeddingModel,
+    embedder: Embedder | None = None,
+    ledger: Ledger | None = None,
+) -> InProcess:
+    """A service with one registered source, its keys registered and its policies signed."""
+    clock = SystemClock()
+    ledger, jobs = ledger or MemoryLedger(), MemoryJobs()
+    objects, traces, policies = MemoryObjects(clock), MemoryTraces(clock), MemoryPolicies()
+    verifier = EcdsaVerifier()
+    since = clock.now() - timedelta(minutes=1)
+    signer = LocalSigner.generate("ingestion", not_before=since)
+    DeployPolicies(
+        ledger=ledger,
+        policies=policies,
+        ingestion=signer,
+        policy=LocalSigner.generate("policy", not_before=since),
+        verifier=verifier,
+        packaged=packaged_policies(),
+    )()
+    principal = Principal(
+        "bench",
+        TENANT,
+        groups=frozenset({"readers"}),
+        scopes=frozenset(scope.value for scope in Scope),
+        issued_at=clock.now(),
+    )
+    Govern(ledger, clock).put(
+        principal,
+        SourceRequest(
+            SOURCE,
+            trust_domain="literature",
+            writers=("user:bench",),
+            default_acl=("group:readers",),
+        ),
+    )
+    used = embedder or OnnxEmbedder(model)
+    rejecting = Rejecting(ledger, objects, clock)
+    retriever = Retriever(
+        index=index,
+        ledger=ledger,
+        check=EvidenceCheck(verifier),
+        policies=ActivePolicies(policies, verifier),
+    )
+    return InProcess(
+        principal=principal,
+        accept=Accept(ledger, objects, index, jobs, clock),
+        parse=Parse(ledger, objects, FormatParser(), TokenChunker(model), jobs, rejecting),
+        embed=Embed(ledger, objects, used, jobs, rejecting),
+        publish=Publish(ledger, objects, index, signer, jobs, clock),
+        propagate=Propagate(ledger, objects, index, clock),
+        search=Search(
+            retriever=retriever,
+            embedder=used,
+            traces=traces,
+            clock=clock,
+            ids=RandomIdentifiers(),
+        ),
+        jobs=jobs,
+        ledger=ledger,
+    )

@@ -1,0 +1,178 @@
+"""What a search costs beside what the index costs.
+
+    python -m benchmarks.latency --json
+
+A corpus of seeded text with seeded vectors is published through the product into a real OpenSearch
+node; the ledger is in memory. Each question is asked in turn of the product (embedding left out)
+and of the node directly: one msearch of both legs with the same filter, depth and fields.
+
+``own_cpu_ms_p50``: processor time of the product's search less that of the bare call, for the
+searches with the most candidates. ``round_trips``: sequential calls to index and ledger.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from statistics import fmean, median
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+from opensearchpy import OpenSearch
+from rich.console import Console
+from rich.progress import track
+
+from benchmarks import inprocess, samples
+from benchmarks.indexes import opensearch_url
+from custody.adapters.memory_ledger import MemoryLedger
+from custody.adapters.opensearch_index import OpenSearchIndex, connect
+from custody.application.accept import DocumentRequest
+from custody.application.ports import Matrix
+from custody.application.search import SearchRequest
+from custody.domain.search import Vector
+from custody_local.progress import Progress
+
+DOCUMENTS, WORDS, QUESTIONS, ROUNDS = 3_000, 120, 60, 5
+PREFIX = f"bench-{uuid4().hex[:8]}"
+
+
+class SeededVectors:
+    """Unit vectors drawn from a text's hash: a search without the cost of a model."""
+
+    revision = "seeded@1"
+    dimensions = 384
+
+    def embed_query(self, text: str) -> Vector:
+        chance = np.random.default_rng(int.from_bytes(sha256(text.encode()).digest()[:8]))
+        drawn = chance.standard_normal(self.dimensions).astype(np.float32)
+        unit: Vector = drawn / np.linalg.norm(drawn)
+        return unit
+
+    def embed_passages(self, texts: Sequence[str]) -> Matrix:
+        return np.stack([self.embed_query(text) for text in texts])
+
+
+class Counted:
+    """Counts the calls that pass to ``inner`` by name."""
+
+    def __init__(self, inner: object) -> None:
+        self._inner = inner
+        self.calls: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._inner, name)
+        if not callable(found):
+            return found
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self.calls.append(name)
+            return found(*args, **kwargs)
+
+        return call
+
+
+class Recorded:
+    """Remembers the body of the last msearch that the product sent."""
+
+    def __init__(self, client: OpenSearch) -> None:
+        self._client = client
+        self.body: list[dict[str, Any]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def msearch(self, *, body: list[dict[str, Any]], **options: Any) -> Any:
+        self.body = body
+        return self._client.msearch(body=body, **options)
+
+
+def timed(call: Callable[[], Any]) -> tuple[Any, float, float]:
+    """(result, wall seconds, processor seconds of this thread)."""
+    cpu, wall = time.thread_time(), time.perf_counter()
+    result = call()
+    return result, time.perf_counter() - wall, time.thread_time() - cpu
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print the JSON line only")
+    options = parser.parse_args()
+    console = Console(stderr=True, quiet=options.json and not sys.stderr.isatty())
+    with opensearch_url(Progress(quiet=console.quiet)) as url:
+        client = connect(url, timeout_s=30)
+        try:
+            figures = measure(client, console)
+        finally:
+            client.indices.delete(index=f"{PREFIX}-*")
+            client.close()
+    print(json.dumps(figures))
+    return 0
+
+
+def measure(client: OpenSearch, console: Console) -> dict[str, object]:
+    recorder: Any = Recorded(client)
+    index: Any = Counted(OpenSearchIndex(recorder, PREFIX))
+    ledger: Any = Counted(MemoryLedger())
+    service = inprocess.assemble(
+        index=index, ledger=ledger, model=inprocess.load("minilm"), embedder=SeededVectors()
+    )
+    corpus = [
+        DocumentRequest(f"d{place}", inprocess.SOURCE, text.encode(), "text/plain", title=title)
+        for place, (title, text) in enumerate(samples.documents(DOCUMENTS, words=WORDS))
+    ]
+    batches = service.ingest(iter(corpus))
+    for _ in track(
+        batches,
+        "Publishing",
+        total=DOCUMENTS // inprocess.PUBLISH_BATCH,
+        console=console,
+        transient=True,
+    ):
+        pass
+    questions = [
+        " ".join(text.split()[3:11])
+        for _, text in samples.documents(QUESTIONS, words=WORDS, seed=11)
+    ]
+    ask = service.search
+    walls, bares, own, trips, sizes = [], [], [], [], []
+    for turn in range(ROUNDS + 1):
+        for question in questions:
+            index.calls.clear()
+            ledger.calls.clear()
+            request = SearchRequest(question, k=10, route="hybrid")
+            found, wall, cpu = timed(lambda request=request: ask(service.principal, request))
+            body = list(recorder.body)
+            reply, bare_wall, bare_cpu = timed(lambda body=body: client.msearch(body=body))
+            if turn == 0:
+                continue  # warms the node and the caches
+            chunks = {
+                hit["_source"]["chunk_id"]
+                for leg in reply["responses"]
+                for hit in leg["hits"]["hits"]
+            }
+            if not found.results:
+                raise RuntimeError("A search found nothing: the comparison would mean nothing.")
+            walls.append(wall)
+            bares.append(bare_wall)
+            own.append(cpu - bare_cpu)
+            trips.append(len(index.calls) + len(ledger.calls))
+            sizes.append(len(chunks))
+    return {
+        "own_cpu_ms_p50": round(median(own) * 1000, 3),
+        "round_trips": max(trips),
+        "ratio_p50": round(median(walls) / median(bares), 3),
+        "search_ms_p50": round(median(walls) * 1000, 2),
+        "bare_msearch_ms_p50": round(median(bares) * 1000, 2),
+        "candidates_mean": round(fmean(sizes), 1),
+        "searches": len(walls),
+        "documents": DOCUMENTS,
+    }
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
