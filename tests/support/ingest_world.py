@@ -186,15 +186,27 @@ def _check() -> EvidenceCheck:
 
 
 class World:
-    def __init__(self, *, wait_seconds: float = 15.0) -> None:
+    """``index``, ``parser``, ``chunker``, ``embedder``: the real ones, where a test wants them."""
+
+    def __init__(
+        self,
+        *,
+        wait_seconds: float = 15.0,
+        index: Any = None,
+        parser: Any = None,
+        chunker: Any = None,
+        embedder: Any = None,
+    ) -> None:
         self._wait_seconds = wait_seconds
+        self._parser = parser or LineParser()
+        self._chunker = chunker or BlockChunker()
         self.clock = FakeClock()
         self.killer = Killer()
         self.ledger = MemoryLedger()
         self.objects = MemoryObjects(self.clock)
         self.queue = MemoryJobs()
-        self.index = MemoryIndex()
-        self.embedder = WordEmbedder()
+        self.index = index or MemoryIndex()
+        self.embedder = embedder or WordEmbedder()
         self.signer = _signer()
         self.check = _check()
         self.ledger.put_key(self.signer.verification_key())
@@ -219,7 +231,7 @@ class World:
         self.uploads = Uploads(ledger, objects)
         self.change_acl = ChangeAcl(ledger, queue, waiting)
         self.erase = Erase(erasing)
-        self.parse = Parse(ledger, objects, LineParser(), BlockChunker(), queue, rejecting)
+        self.parse = Parse(ledger, objects, self._parser, self._chunker, queue, rejecting)
         self.embed = Embed(ledger, objects, self.embedder, queue, rejecting)
         self.publish = Publish(ledger, objects, index, signer, queue, clock)
         self.propagate = Propagate(ledger, objects, index, clock)
