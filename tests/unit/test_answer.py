@@ -8,7 +8,7 @@ import pytest
 
 from custody.application.answer import Answer, AnswerRequest, Stop
 from custody.application.search import SearchRequest
-from custody.domain.model import Acl, Principal, VersionState
+from custody.domain.model import Acl, KeyStanding, Principal, VersionState
 from custody.domain.search import Hit
 from custody.domain.sufficiency import Reason, Verdict
 from custody.errors import Forbidden, Unauthenticated, Unavailable, Unprocessable
@@ -207,6 +207,26 @@ def test_a_revocation_between_attempts_takes_the_evidence_of_the_first_with_it(
     answer = ask(world, threshold=1.0)
     assert answer.retries >= 1
     assert "leave" not in {item.key.document_id for item in answer.evidence}
+
+
+def test_a_key_revoked_between_attempts_takes_the_evidence_of_the_first_with_it(
+    world: World,
+) -> None:
+    def revoke() -> None:
+        assert world.ledger.control is not None
+        key = world.signer.verification_key()
+        world.ledger.control = replace(
+            world.ledger.control, keys={key.keyid: replace(key, standing=KeyStanding.REVOKED)}
+        )
+
+    def revoke_during_the_second() -> None:
+        world.index.after = revoke
+
+    world.index.after = revoke_during_the_second
+    answer = ask(world, threshold=1.0)
+    assert answer.retries >= 1
+    assert answer.evidence == ()
+    assert answer.judgement.reasons == (Reason.NO_EVIDENCE,)
 
 
 def test_an_outage_in_a_retry_is_an_outage(world: World) -> None:
