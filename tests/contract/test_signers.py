@@ -39,7 +39,7 @@ from custody.domain import dsse, statement
 from custody.domain.keys import keyid
 from custody.domain.model import Envelope, KeyStanding, VerificationKey
 from custody.errors import ConfigurationError, Unavailable
-from tests.support.evidence import NOW
+from tests.support.signed_evidence import NOW
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 VERIFIER = EcdsaVerifier()

@@ -13,7 +13,7 @@ from custody.application.deploy_policies import DeployPolicies
 from custody.application.load_policy import ActivePolicies
 from custody.domain.model import KeyStanding
 from custody.errors import IntegrityError, Unavailable
-from tests.support.evidence import NOW, signer
+from tests.support.signed_evidence import NOW, signer
 
 PACKAGED = packaged_policies()
 OLDER, NEWER = b'"version": "0.9.9"', b'"version": "1.10.0"'

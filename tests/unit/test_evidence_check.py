@@ -23,7 +23,7 @@ from custody.domain.model import (
 )
 from custody.domain.search import IndexEntry
 from custody.errors import Unauthenticated
-from tests.support.evidence import NOW, READER, publish, signer, source, standing, with_head
+from tests.support.signed_evidence import NOW, READER, publish, signer, source, standing, with_head
 
 SIGNER = signer()
 STRANGER = signer()

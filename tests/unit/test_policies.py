@@ -21,7 +21,7 @@ from custody.application.policy_documents import (
 from custody.domain.gate_policy import GatePolicy, GatePreset, GateWeights
 from custody.domain.model import Control, Envelope, KeyStanding, PolicyRef, VerificationKey
 from custody.errors import ConfigurationError, IntegrityError, Unavailable
-from tests.support.evidence import signer
+from tests.support.signed_evidence import signer
 
 POLICIES = Path(__file__).parents[2] / "policies"
 PACKAGED = packaged_policies()
