@@ -200,6 +200,14 @@ def test_trust_domains_of_a_request_only_narrow(world: World) -> None:
     assert search(world).results == ()
 
 
+def test_a_trust_domain_that_only_the_index_claims_is_withheld(world: World) -> None:
+    for chunk_id, entry in world.index.entries.items():
+        world.index.entries[chunk_id] = replace(entry, trust_domain="official")
+    result = search(world, trust_domains=frozenset({"official"}))
+    assert result.results == ()
+    assert result.withheld == {"untrusted-source": 2}
+
+
 def test_source_ids_and_trust_domains_bind_in_the_index_query(world: World) -> None:
     search(world, source_ids=frozenset({"x"}), trust_domains=frozenset({"y"}))
     wanted = world.index.queries[0].filter
