@@ -186,12 +186,14 @@ def _check() -> EvidenceCheck:
 
 
 class World:
-    """``index``, ``parser``, ``chunker``, ``embedder``: the real ones, where a test wants them."""
+    """``ledger``, ``objects``, … ``embedder``: the real ones, where a test wants them."""
 
     def __init__(
         self,
         *,
         wait_seconds: float = 15.0,
+        ledger: Any = None,
+        objects: Any = None,
         index: Any = None,
         parser: Any = None,
         chunker: Any = None,
@@ -202,8 +204,8 @@ class World:
         self._chunker = chunker or BlockChunker()
         self.clock = FakeClock()
         self.killer = Killer()
-        self.ledger = MemoryLedger()
-        self.objects = MemoryObjects(self.clock)
+        self.ledger = ledger or MemoryLedger()
+        self.objects = objects or MemoryObjects(self.clock)
         self.queue = MemoryJobs()
         self.index = index or MemoryIndex()
         self.embedder = embedder or WordEmbedder()
