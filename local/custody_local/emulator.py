@@ -66,6 +66,8 @@ def start(folder: Path, port: int, progress: Progress, *, enforce_iam: bool = Fa
             "LAMBDA_EXECUTOR": "local",
             "AUTH": "true" if enforce_iam else "false",
             "LOG_LEVEL": "INFO",
+            # A cold start unpacks the layers again; idle handlers may stay.
+            "LAMBDA_WARM_TTL_SECONDS": "900",
             # The handlers inherit these.
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
