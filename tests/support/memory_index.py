@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -19,6 +20,7 @@ class MemoryIndex:
         self._models: dict[Space, tuple[str, int]] = {}
         self.down = False
         self.calls: list[str] = []
+        self._lock = threading.RLock()
 
     def _called(self, name: str) -> None:
         self.calls.append(name)
@@ -27,35 +29,40 @@ class MemoryIndex:
 
     def ensure(self, space: Space, *, model_revision: str, dimensions: int) -> None:
         self._called("ensure")
-        model = self._models.setdefault(space, (model_revision, dimensions))
-        if model != (model_revision, dimensions):
-            raise IntegrityError("Another model's.", code="model-revision-mismatch")
+        with self._lock:
+            model = self._models.setdefault(space, (model_revision, dimensions))
+            if model != (model_revision, dimensions):
+                raise IntegrityError("Another model's.", code="model-revision-mismatch")
 
     def put(self, space: Space, entries: Sequence[IndexEntry]) -> None:
         self._called("put")
-        for entry in entries:
-            if entry.vector is None or not np.isfinite(entry.vector).all():
-                raise IntegrityError("No vector.", code="invalid-vector")
-        self._written.setdefault(space, {}).update((entry.chunk_id, entry) for entry in entries)
+        with self._lock:
+            for entry in entries:
+                if entry.vector is None or not np.isfinite(entry.vector).all():
+                    raise IntegrityError("No vector.", code="invalid-vector")
+            self._written.setdefault(space, {}).update((entry.chunk_id, entry) for entry in entries)
 
     def refresh(self, spaces: Collection[Space]) -> None:
         self._called("refresh")
-        for space in spaces:
-            self._visible[space] = dict(self._written.get(space, {}))
+        with self._lock:
+            for space in spaces:
+                self._visible[space] = dict(self._written.get(space, {}))
 
     def count(self, space: Space, key: DocumentKey, version: int | None = None) -> int:
         self._called("count")
-        return sum(
-            entry.key == key and version in (None, entry.version)
-            for entry in self._visible.get(space, {}).values()
-        )
+        with self._lock:
+            return sum(
+                entry.key == key and version in (None, entry.version)
+                for entry in self._visible.get(space, {}).values()
+            )
 
     def set_acl(self, space: Space, key: DocumentKey, version: int, acl: Acl) -> None:
         self._called("set_acl")
-        written = self._written.get(space, {})
-        for chunk_id, entry in written.items():
-            if entry.key == key and entry.version == version:
-                written[chunk_id] = replace(entry, acl=acl.allow)
+        with self._lock:
+            written = self._written.get(space, {})
+            for chunk_id, entry in written.items():
+                if entry.key == key and entry.version == version:
+                    written[chunk_id] = replace(entry, acl=acl.allow)
 
     def delete(
         self,
@@ -66,14 +73,15 @@ class MemoryIndex:
         through: int | None = None,
     ) -> None:
         self._called("delete")
-        written = self._written.get(space, {})
-        for chunk_id, entry in list(written.items()):
-            if (
-                entry.key == key
-                and version in (None, entry.version)
-                and (through is None or entry.version <= through)
-            ):
-                del written[chunk_id]
+        with self._lock:
+            written = self._written.get(space, {})
+            for chunk_id, entry in list(written.items()):
+                if (
+                    entry.key == key
+                    and version in (None, entry.version)
+                    and (through is None or entry.version <= through)
+                ):
+                    del written[chunk_id]
 
     def search(self, query: LegQuery) -> LegHits:
         raise NotImplementedError

@@ -51,10 +51,14 @@ def wanted_acl(head: Head) -> Acl:
 
 
 def declared_media(content: bytes, *, content_type: str | None, name: str) -> str:
-    """``type`` or ``type; charset=name``, of one spelling for each type. Raises Rejected
-    (empty-document | type-not-supported | type-mismatch)."""
+    """``type``, or ``type; charset=name`` where the charset says more than the default. UTF-8 does
+    so for HTML only: a page may name another charset in itself. Raises Rejected (empty-document |
+    type-not-supported | type-mismatch)."""
     found = media.resolve(content, content_type=content_type, name=name)
-    return found.type if found.charset is None else f"{found.type}; charset={found.charset.lower()}"
+    charset = (found.charset or "utf-8").lower()
+    if found.charset is None or (charset in {"utf-8", "utf8"} and found.type != media.HTML):
+        return found.type
+    return f"{found.type}; charset={charset}"
 
 
 def says(record: VersionRecord, acl: Acl) -> str:

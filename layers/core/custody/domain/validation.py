@@ -66,12 +66,12 @@ def content_type(text: str) -> str:
 
 
 def printable(text: str, *, field: str, limit: int) -> str:
-    """1 to ``limit`` characters, no control or unassigned one, no white space at the ends."""
+    """1 to ``limit`` characters, no control character, no white space at the ends."""
     if not text or len(text) > limit:
         raise Unprocessable(f"This has 1 to {limit:,} characters.", field=field)
     if text != text.strip():
         raise Unprocessable("White space at the start or the end is not allowed.", field=field)
-    if any(unicodedata.category(character) in {"Cc", "Cs", "Cn", "Co"} for character in text):
+    if any(unicodedata.category(character) in {"Cc", "Cs"} for character in text):
         raise Unprocessable("Control characters are not allowed.", field=field)
     return text
 

@@ -1,0 +1,133 @@
+"""Sources: what a governor may register, and what replacing one leaves alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from custody.application.govern import SourceRequest
+from custody.domain.model import Acl, Scope, Source, SourceKey, SourceState
+from custody.domain.sources import is_writer, within
+from custody.errors import CustodyError, Forbidden, PreconditionFailed, Unprocessable
+from tests.support.ingest_world import GOVERNOR, TENANT, WRITER, World, principal
+
+WIKI = SourceKey(TENANT, "wiki")
+REQUEST = SourceRequest("wiki", "internal", ("user:ci",), default_acl=("group:staff",))
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_replacing_keeps_the_state_the_watermark_and_the_creation_time(world: World) -> None:
+    first = world.govern.put(GOVERNOR, REQUEST)
+    assert first.created
+    watermark = datetime(2026, 2, 1, tzinfo=UTC)
+    world.ledger.put_source(
+        replace(first.source, state=SourceState.QUARANTINED, erased_through=watermark),
+        expected_revision=1,
+    )
+    again = world.govern.put(GOVERNOR, replace(REQUEST, trust_domain="board"))
+    assert not again.created
+    source = again.source
+    assert (source.state, source.erased_through) == (SourceState.QUARANTINED, watermark)
+    assert (source.trust_domain, source.created_at) == ("board", first.source.created_at)
+    assert source.revision == 3
+
+
+def test_a_write_that_loses_a_race_is_tried_on_what_won(world: World) -> None:
+    world.govern.put(GOVERNOR, REQUEST)
+    real = world.ledger.put_source
+    tries: list[Source] = []
+
+    def contended(source: Source, *, expected_revision: int | None) -> Source:
+        tries.append(source)
+        if len(tries) == 1:
+            stored = world.ledger.source(WIKI)
+            assert stored is not None
+            real(replace(stored, state=SourceState.RETIRED), expected_revision=stored.revision)
+        return real(source, expected_revision=expected_revision)
+
+    world.ledger.put_source = contended  # type: ignore[method-assign]
+    done = world.govern.put(GOVERNOR, replace(REQUEST, trust_domain="board"))
+    assert (done.source.state, done.source.trust_domain) == (SourceState.RETIRED, "board")
+
+
+def test_if_match_zero_creates_only(world: World) -> None:
+    world.govern.put(GOVERNOR, replace(REQUEST, if_match=0))
+    with pytest.raises(PreconditionFailed):
+        world.govern.put(GOVERNOR, replace(REQUEST, if_match=0))
+
+
+def test_only_governors_write_and_only_overseers_list(world: World) -> None:
+    with pytest.raises(Forbidden):
+        world.govern.put(WRITER, REQUEST)
+    with pytest.raises(Forbidden):
+        world.govern.list_sources(WRITER, limit=10, cursor=None)
+    world.govern.put(GOVERNOR, REQUEST)
+    other = principal("gov", tenant="other")
+    assert world.govern.list_sources(other, limit=10, cursor=None).items == ()
+    auditor = principal("aud", scopes=frozenset({Scope.AUDIT}))
+    assert len(world.govern.list_sources(auditor, limit=10, cursor=None).items) == 1
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"source_id": ""},
+        {"source_id": "a/b"},
+        {"source_id": "a:b"},
+        {"source_id": "x" * 65},
+        {"trust_domain": ""},
+        {"trust_domain": "a\nb"},
+        {"writers": ()},
+        {"writers": ("ci",)},
+        {"writers": ("group:",)},
+        {"writers": ("tenant:other",)},
+        {"writers": tuple(f"user:{n}" for n in range(201))},
+        {"default_acl": ()},
+        {"max_acl": ("user:bob",)},
+        {"isolation": "index"},
+        {"isolation": ""},
+        {"licence": ""},
+        {"retention_class": "x" * 257},
+    ],
+)
+def test_a_bad_source_is_refused_whole(world: World, bad: dict[str, object]) -> None:
+    with pytest.raises(CustodyError) as caught:
+        world.govern.put(GOVERNOR, replace(REQUEST, **bad))  # type: ignore[arg-type]
+    assert caught.value.status == 422
+    assert world.govern.list_sources(GOVERNOR, limit=10, cursor=None).items == ()
+
+
+def test_a_public_source_is_open_to_everyone_or_to_nobody(world: World) -> None:
+    public = principal("gov", tenant="public")
+    request = replace(REQUEST, writers=("user:gov",), default_acl=("everyone",))
+    source = world.govern.put(public, request).source
+    assert is_writer(public, source)
+    assert not is_writer(replace(public, scopes=frozenset({Scope.WRITE})), source)
+    assert not is_writer(principal("gov"), source)
+    with pytest.raises(Unprocessable):
+        world.govern.put(public, replace(request, default_acl=("user:gov",)))
+
+
+@pytest.mark.parametrize(
+    ("acl", "limit", "fits"),
+    [
+        (("user:a",), ("user:a", "user:b"), True),
+        (("user:a", "user:c"), ("user:a", "user:b"), False),
+        (("user:a",), ("everyone",), True),
+        (("everyone",), ("everyone",), True),
+        (("everyone",), (f"tenant:{TENANT}",), False),
+        (("user:a", "group:g"), (f"tenant:{TENANT}",), True),
+        (("user:a",), ("tenant:other",), False),
+        ((), ("user:a",), True),
+    ],
+)
+def test_narrower_means_that_nobody_is_added(
+    acl: tuple[str, ...], limit: tuple[str, ...], fits: bool
+) -> None:
+    assert within(Acl.of(*acl), Acl.of(*limit), tenant=TENANT) is fits
