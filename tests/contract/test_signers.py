@@ -157,6 +157,23 @@ def test_kms_signs_the_digest_and_is_told_so(emulator_url: str) -> None:
 
 
 @pytest.mark.emulator
+def test_the_same_bytes_signed_as_digest_and_as_raw_verify_outside_kms(emulator_url: str) -> None:
+    client = kms_client(emulator_url)
+    arn = kms_key(client)
+    signer = KmsSigner(client, arn, "ingestion", FixedClock())
+    as_digest = signer.sign("t", PAYLOAD)
+    as_raw = client.sign(
+        KeyId=arn,
+        Message=dsse.pae("t", PAYLOAD),
+        MessageType="RAW",
+        SigningAlgorithm="ECDSA_SHA_256",
+    )["Signature"]
+    for signature in (as_digest.signature, as_raw):
+        assert VERIFIER.verify(replace(as_digest, signature=signature), signer.verification_key())
+    client.close()
+
+
+@pytest.mark.emulator
 @pytest.mark.parametrize("state", ["disabled", "scheduled for deletion", "missing"])
 def test_a_kms_key_that_can_not_be_used_is_an_outage_with_a_code(
     emulator_url: str, state: str
