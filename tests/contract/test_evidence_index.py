@@ -43,6 +43,13 @@ class TestWhatIsFound:
         assert found == LegHits()
         assert index.count(ACME, DocumentKey("acme", "doc")) == 0
 
+    def test_a_space_that_does_not_exist_takes_nothing_from_another(
+        self, index: EvidenceIndex
+    ) -> None:
+        fill(index, ACME, [entry("a", text="fox")])
+        found = index.search(query(Space("public"), ACME, text="fox", vector=QUERY))
+        assert lexical(found) == semantic(found) == ["a"]
+
     def test_an_empty_space_proposes_nothing(self, index: EvidenceIndex) -> None:
         index.ensure(ACME, model_revision=MODEL, dimensions=DIMENSIONS)
         index.refresh([ACME])
@@ -589,9 +596,9 @@ class TestWriting:
             )
             if version % 9 == 0:
                 index.refresh([ACME])
-            if version > 1 and version % 5 == 0:
-                for one in documents[:: 1 + version % 3]:
-                    index.delete(ACME, DocumentKey("acme", one), through=version - 1)
+            if version % 15 == 0:
+                one = documents[version % 16]
+                index.delete(ACME, DocumentKey("acme", one), through=version - 1)
         for one in documents:
             index.delete(ACME, DocumentKey("acme", one), through=89)
         index.refresh([ACME])

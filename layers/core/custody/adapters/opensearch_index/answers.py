@@ -20,20 +20,25 @@ def unavailable(detail: str) -> Unavailable:
     return Unavailable(f"The index can't answer: {detail}.", code="index-unavailable")
 
 
-def part(response: object, at: int, expected: int) -> Mapping[str, Any]:
-    """One search of a multi-search, whole, or an error."""
-    parts = response.get("responses") if isinstance(response, Mapping) else None
-    if not isinstance(parts, list) or len(parts) != expected:
+NO_SPACE: Mapping[str, Any] = {"hits": {"hits": []}}
+
+
+def parts(response: object, expected: int) -> list[Mapping[str, Any]]:
+    """The searches of a multi-search, each yet to be looked at."""
+    found = response.get("responses") if isinstance(response, Mapping) else None
+    if not isinstance(found, list) or len(found) != expected:
         raise unavailable("it did not answer every leg")
-    return whole(parts[at])
+    if not all(isinstance(part, Mapping) for part in found):
+        raise unavailable("the answer is none of a search")
+    return found
 
 
-def was_refused(response: object, at: int) -> bool:
-    """The node found one search of a multi-search wrong in itself."""
-    parts = response.get("responses") if isinstance(response, Mapping) else None
-    if not isinstance(parts, list) or len(parts) <= at or not isinstance(parts[at], Mapping):
-        return False
-    return bool(parts[at].get("status") == 400)
+def whole_or_no_space(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """``NO_SPACE`` where there is no such index; a closed one is an error."""
+    error = part.get("error")
+    if isinstance(error, Mapping) and error.get("type") == "index_not_found_exception":
+        return NO_SPACE
+    return whole(part)
 
 
 def whole(answer: object) -> Mapping[str, Any]:

@@ -33,7 +33,7 @@ from custody.domain.model import Acl, DocumentKey
 from custody.domain.search import Hit, IndexEntry, LegHits, LegQuery, Space
 from custody.errors import CustodyError, IntegrityError
 
-type Leg = Literal["semantic", "lexical"]
+type Leg = Literal["semantic", "lexical", "probe"]
 
 _BULK_CHUNKS = 100
 _CONFLICT_ATTEMPTS = 8
@@ -41,8 +41,6 @@ _SET_ACL = (
     "if (ctx._source.acl.equals(params.acl)) { ctx.op = 'noop' }"
     " else { ctx._source.acl = params.acl }"
 )
-# A space that was not made yet is no error here; whether that is right, the answer is asked.
-_LENIENT = {"ignore_unavailable": "true", "allow_no_indices": "true"}
 
 
 class OpenSearchIndex:
@@ -110,8 +108,8 @@ class OpenSearchIndex:
             answers.check_bulk(response, len(batch))
 
     def refresh(self, spaces: Collection[Space]) -> None:
-        if spaces:
-            self._refresh(",".join(sorted({self._alias(space) for space in spaces})))
+        for alias in sorted({self._alias(space) for space in spaces}):
+            self._refresh(alias)
 
     def count(self, space: Space, key: DocumentKey, version: int | None = None) -> int:
         body = {
@@ -121,11 +119,15 @@ class OpenSearchIndex:
             "timeout": self._search_timeout,
         }
         with _reaching():
-            answer = self._client.search(
-                index=self._alias(space),
-                body=body,
-                params={**_LENIENT, "allow_partial_search_results": "false"},
-            )
+            try:
+                answer = self._client.search(
+                    index=self._alias(space),
+                    body=body,
+                    params={"allow_partial_search_results": "false"},
+                )
+            except NotFoundError as fault:
+                _must_be_no_space(fault)
+                return 0
         total: int = answers.whole(answer)["hits"]["total"]["value"]
         return total
 
@@ -149,7 +151,8 @@ class OpenSearchIndex:
         filters = queries.filter_clauses(query.filter)
         terms = query_terms(query.text) if query.text else {}
         vector = None if query.vector is None else checked_vector(query.vector)
-        if query.depth < 1 or matches_nothing(query.filter):
+        nothing_to_run = not query.spaces or query.depth < 1 or not (terms or vector is not None)
+        if nothing_to_run or matches_nothing(query.filter):
             return LegHits()
         lines: list[dict[str, Any]] = []
         legs: list[tuple[Leg, tuple[Space, ...]]] = []
@@ -157,7 +160,7 @@ class OpenSearchIndex:
             aliases = [self._alias(space) for space in group]
             if vector is not None:
                 legs.append(("semantic", group))
-                lines.append(queries.header(aliases, lexical=False))
+                lines.append(queries.header(aliases))
                 lines.append(
                     queries.semantic_body(
                         vector, filters, depth=query.depth, timeout=self._search_timeout
@@ -171,19 +174,21 @@ class OpenSearchIndex:
                         terms, filters, depth=query.depth, timeout=self._search_timeout
                     )
                 )
-        if not legs:
-            return LegHits()
+            for alias in aliases if len(aliases) > 1 else ():
+                legs.append(("probe", group))
+                lines += [queries.header([alias]), queries.PROBE]
         with _reaching():
             response = self._client.msearch(body=lines)
-        found: dict[Leg, list[Hit]] = {"semantic": [], "lexical": []}
-        shards = 0
-        for at, (leg, group) in enumerate(legs):
-            if leg == "semantic" and answers.was_refused(response, at):
+        found: dict[Leg, list[Hit]] = {"semantic": [], "lexical": [], "probe": []}
+        missing = 0
+        for (leg, group), part in zip(legs, answers.parts(response, len(legs)), strict=True):
+            if leg == "semantic" and part.get("status") == 400:
                 raise self._why_refused(group, query)
-            answer = answers.part(response, at, len(legs))
-            shards += answer["_shards"]["total"]
-            found[leg].extend(answers.hits(answer, cosine=leg == "semantic"))
-        if not shards:
+            answer = answers.whole_or_no_space(part)
+            missing += answer is answers.NO_SPACE or not answer["_shards"]["total"]
+            if leg != "probe":
+                found[leg].extend(answers.hits(answer, cosine=leg == "semantic"))
+        if missing == len(legs):
             self._check_cluster()
         for hit in found["semantic"]:
             if hit.entry.model_revision != query.model_revision:
@@ -213,7 +218,8 @@ class OpenSearchIndex:
         with _reaching():
             try:
                 response = self._client.indices.get_mapping(index=alias)
-            except NotFoundError:
+            except NotFoundError as fault:
+                _must_be_no_space(fault)
                 return None
         try:
             meta = mapping.meta_in(response)
@@ -241,13 +247,20 @@ class OpenSearchIndex:
                 if fault.error != "resource_already_exists_exception":
                     raise
 
-    def _refresh(self, aliases: str) -> None:
+    def _refresh(self, alias: str) -> bool:
+        """False where there is no such space."""
         with _reaching():
-            response = self._client.indices.refresh(
-                index=aliases, params=_LENIENT, request_timeout=self._write_timeout_s
-            )
-        if response["_shards"]["failed"]:
+            try:
+                response = self._client.indices.refresh(
+                    index=alias, request_timeout=self._write_timeout_s
+                )
+            except NotFoundError as fault:
+                _must_be_no_space(fault)
+                return False
+        shards = response.get("_shards") if isinstance(response, dict) else None
+        if not shards or shards["failed"]:
             raise answers.unavailable("a refresh failed")
+        return True
 
     def _until_no_conflict(
         self, call: Callable[..., Any], alias: str, body: dict[str, Any]
@@ -255,12 +268,13 @@ class OpenSearchIndex:
         """Update or delete by query until no concurrent write got in between. The refresh before
         it lets it see chunks that were put and never refreshed."""
         for _ in range(_CONFLICT_ATTEMPTS):
-            self._refresh(alias)
+            if not self._refresh(alias):
+                return
             with _reaching():
                 response = call(
                     index=alias,
                     body=body,
-                    params={**_LENIENT, "conflicts": "proceed", "refresh": "true"},
+                    params={"conflicts": "proceed", "refresh": "true"},
                     request_timeout=self._write_timeout_s,
                 )
             if answers.by_query_conflicts(response) == 0:
@@ -282,6 +296,12 @@ class OpenSearchIndex:
 
 def _ranked(hits: list[Hit], depth: int) -> tuple[Hit, ...]:
     return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.entry.chunk_id))[:depth])
+
+
+def _must_be_no_space(fault: NotFoundError) -> None:
+    """Raises ``fault`` again where the 404 is not OpenSearch's word on an index."""
+    if fault.error not in ("index_not_found_exception", "alias_not_found_exception"):
+        raise fault
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from custody.adapters.opensearch_index.mapping import INDEX_ONLY_FIELDS, SEARCHED, VECTOR
@@ -83,11 +83,16 @@ def _search(query: Clause, *, depth: int, timeout: str) -> Clause:
     }
 
 
-def header(aliases: Iterable[str], *, lexical: bool) -> Clause:
-    """A line of msearch before its body. Global term statistics only matter to the lexical leg."""
+PROBE: Clause = {"size": 0, "query": {"match_none": {}}, "track_total_hits": False}
+
+
+def header(aliases: Sequence[str], *, lexical: bool = False) -> Clause:
+    """A line of msearch before its body. One alias must be there. Of several, some may not, and
+    a closed index can't be told from a missing one then: each gets a probe of its own beside.
+    Global term statistics only matter to the lexical leg."""
     line: Clause = {
         "index": list(aliases),
-        "ignore_unavailable": True,
+        "ignore_unavailable": len(aliases) > 1,
         "allow_no_indices": True,
         "allow_partial_search_results": False,
     }

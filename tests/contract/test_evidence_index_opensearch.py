@@ -1,0 +1,387 @@
+"""What is OpenSearch's own: its faults. None of them passes for an answer.
+
+Faults that a sound node can't be brought to show come from a small server that answers as one
+would."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from custody.adapters.opensearch_index import OpenSearchIndex, connect
+from custody.adapters.opensearch_index.mapping import alias_of, meta_of
+from custody.domain.model import Acl, DocumentKey
+from custody.domain.search import LegHits, Space
+from custody.errors import CustodyError, IntegrityError, Unavailable
+from tests.support.evidence import (
+    DIMENSIONS,
+    MODEL,
+    entry,
+    fill,
+    lexical,
+    query,
+    semantic,
+    unit,
+)
+
+ACME = Space("acme")
+DOC = DocumentKey("acme", "doc")
+BOTH = query(ACME, text="fox", vector=unit(1))
+
+type Answer = tuple[int, Any] | Callable[[], tuple[int, Any]]
+
+
+class FakeNode:
+    """Answers every path with what ``answers`` holds for its last part, and counts requests."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Answer] = {
+            "_mapping": (200, {"i": {"mappings": {"_meta": meta_of(MODEL, DIMENSIONS)}}}),
+            "_refresh": (200, {"_shards": {"total": 1, "successful": 1, "failed": 0}}),
+        }
+        self.requests: list[str] = []
+        self.headers: list[dict[str, str]] = []
+        node = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def _answer(self) -> None:
+                self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                last = self.path.split("?")[0].rsplit("/", 1)[-1]
+                node.requests.append(last)
+                node.headers.append(dict(self.headers))
+                answer = node.answers[last]
+                status, body = answer() if callable(answer) else answer
+                raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(raw)))
+                self.end_headers()
+                self.wfile.write(raw)
+
+            do_GET = do_POST = do_PUT = do_HEAD = _answer  # noqa: N815
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@pytest.fixture
+def node() -> Iterator[FakeNode]:
+    fake = FakeNode()
+    yield fake
+    fake.stop()
+
+
+@pytest.fixture
+def faulty(node: FakeNode) -> Iterator[OpenSearchIndex]:
+    client = connect(node.url, timeout_s=1.0, retries=1)
+    yield OpenSearchIndex(client, "fake")
+    client.close()
+
+
+def leg(**changes: Any) -> dict[str, Any]:
+    whole = {
+        "took": 1,
+        "timed_out": False,
+        "_shards": {"total": 2, "successful": 2, "skipped": 0, "failed": 0},
+        "hits": {"hits": []},
+        "status": 200,
+    }
+    return {**whole, **changes}
+
+
+def refused(call: Callable[[], object]) -> CustodyError:
+    with pytest.raises(Unavailable) as fault:
+        call()
+    assert fault.value.code == "index-unavailable"
+    assert "fake" not in fault.value.detail
+    return fault.value
+
+
+PARTIAL = {"total": 2, "successful": 1, "skipped": 0, "failed": 1}
+BROKEN_SEARCHES: dict[str, Any] = {
+    "a failed shard": {"responses": [leg(), leg(_shards=PARTIAL)]},
+    "a silent shard": {"responses": [leg(), leg(_shards={**PARTIAL, "failed": 0})]},
+    "out of time": {"responses": [leg(timed_out=True), leg()]},
+    "one leg failed": {
+        "responses": [leg(), {"error": {"type": "search_phase_execution_exception"}, "status": 503}]
+    },
+    "one leg throttled": {
+        "responses": [leg(), {"error": {"type": "rejected_execution"}, "status": 429}]
+    },
+    "one leg missing": {"responses": [leg()]},
+    "no legs": {"took": 3},
+    "a list": [],
+    "null": None,
+    "half an answer": {"responses": [leg(), {"status": 200}]},
+    "foreign hits": {
+        "responses": [leg(hits={"hits": [{"_source": {}, "sort": [1.0, "x"]}]}), leg()]
+    },
+    "unsorted hits": {"responses": [leg(hits={"hits": [{"_source": {}}]}), leg()]},
+    "no JSON": b"<html>Bad gateway</html>",
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN_SEARCHES)
+def test_half_an_answer_is_no_answer(node: FakeNode, faulty: OpenSearchIndex, kind: str) -> None:
+    node.answers["_msearch"] = (200, BROKEN_SEARCHES[kind])
+    refused(lambda: faulty.search(BOTH))
+
+
+def test_a_whole_answer_of_the_same_form_is_one(node: FakeNode, faulty: OpenSearchIndex) -> None:
+    node.answers["_msearch"] = (200, {"responses": [leg(), leg()]})
+    assert faulty.search(BOTH) == LegHits()
+    assert node.requests == ["_msearch"]  # both legs in one round trip
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500, 502, 503, 504])
+def test_an_error_status_is_unavailable_on_every_call(
+    node: FakeNode, faulty: OpenSearchIndex, status: int
+) -> None:
+    error = (status, {"error": {"type": "some_exception", "reason": "why"}, "status": status})
+    calls: dict[str, Callable[[], object]] = {
+        "_msearch": lambda: faulty.search(BOTH),
+        "_search": lambda: faulty.count(ACME, DOC),
+        "_bulk": lambda: faulty.put(ACME, [entry()]),
+        "_refresh": lambda: faulty.refresh([ACME]),
+        "_delete_by_query": lambda: faulty.delete(ACME, DOC),
+        "_update_by_query": lambda: faulty.set_acl(ACME, DOC, 1, Acl.of("everyone")),
+        "": faulty.ping,
+    }
+    for path, call in calls.items():
+        before = node.answers.get(path)
+        node.answers[path] = error
+        refused(call)
+        if before is not None:
+            node.answers[path] = before
+
+
+def test_a_passing_rejection_is_tried_again(node: FakeNode, faulty: OpenSearchIndex) -> None:
+    answers = iter([(429, {}), (200, {"responses": [leg(), leg()]})])
+    node.answers["_msearch"] = lambda: next(answers)
+    assert faulty.search(BOTH) == LegHits()
+    assert node.requests == ["_msearch", "_msearch"]
+
+
+def test_a_time_out_is_unavailable_and_not_tried_again(
+    node: FakeNode, faulty: OpenSearchIndex
+) -> None:
+    released = threading.Event()
+
+    def slow() -> tuple[int, Any]:
+        released.wait(10)
+        return 200, {"responses": [leg(), leg()]}
+
+    node.answers["_msearch"] = slow
+    start = time.monotonic()
+    refused(lambda: faulty.search(BOTH))
+    assert time.monotonic() - start < 5
+    released.set()
+    assert node.requests == ["_msearch"]
+
+
+def test_a_refused_connection_is_unavailable() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        client = connect(f"http://127.0.0.1:{taken.getsockname()[1]}", timeout_s=1.0)
+        index = OpenSearchIndex(client, "fake")
+        calls: list[Callable[[], object]] = [
+            lambda: index.search(BOTH),
+            lambda: index.count(ACME, DOC),
+            lambda: index.put(ACME, [entry()]),
+            lambda: index.delete(ACME, DOC),
+            lambda: index.ensure(ACME, model_revision=MODEL, dimensions=DIMENSIONS),
+            index.ping,
+        ]
+        for call in calls:
+            refused(call)
+        client.close()
+
+
+@pytest.mark.parametrize(
+    ("items", "code"),
+    [
+        ([{"index": {"status": 429, "error": {"type": "rejected"}}}], "index-unavailable"),
+        ([{"index": {"status": 403, "error": {"type": "cluster_block"}}}], "index-unavailable"),
+        ([{"index": {"status": 503, "error": {"type": "unavailable"}}}], "index-unavailable"),
+        ([{"index": {"status": 404, "error": {"type": "no_index"}}}], "index-unavailable"),
+        ([], "index-unavailable"),
+        (None, "index-unavailable"),
+        (
+            [{"index": {"status": 400, "error": {"type": "strict_dynamic_mapping_exception"}}}],
+            "index-entry-refused",
+        ),
+    ],
+)
+def test_one_refused_chunk_fails_the_whole_put(
+    node: FakeNode, faulty: OpenSearchIndex, items: list[Any] | None, code: str
+) -> None:
+    good = [{"index": {"status": 201}}]
+    node.answers["_bulk"] = (200, {"items": None if items is None else good + items})
+    with pytest.raises((Unavailable, IntegrityError)) as fault:
+        faulty.put(ACME, [entry("a"), entry("b")])
+    assert fault.value.code == code
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"timed_out": True, "version_conflicts": 0, "failures": []},
+        {"timed_out": False, "version_conflicts": 0, "failures": [{"status": 503}]},
+        {"timed_out": False, "version_conflicts": 1, "failures": []},
+        {},
+    ],
+    ids=["out of time", "failures", "conflicts without end", "empty"],
+)
+def test_half_a_deletion_is_no_success(
+    node: FakeNode, faulty: OpenSearchIndex, answer: dict[str, Any]
+) -> None:
+    node.answers["_delete_by_query"] = (200, answer)
+    refused(lambda: faulty.delete(ACME, DOC))
+
+
+def test_a_deletion_that_a_write_got_into_is_done_again(
+    node: FakeNode, faulty: OpenSearchIndex
+) -> None:
+    done = {"timed_out": False, "version_conflicts": 0, "failures": []}
+    answers = iter([(200, {**done, "version_conflicts": 2}), (200, done)])
+    node.answers["_delete_by_query"] = lambda: next(answers)
+    faulty.delete(ACME, DOC)
+    assert node.requests == ["_refresh", "_delete_by_query"] * 2
+
+
+def test_a_count_of_some_shards_is_no_count(node: FakeNode, faulty: OpenSearchIndex) -> None:
+    node.answers["_search"] = (200, leg(_shards=PARTIAL, hits={"total": {"value": 3}}))
+    refused(lambda: faulty.count(ACME, DOC))
+
+
+def test_a_mapping_that_is_not_custodys_is_unavailable(
+    node: FakeNode, faulty: OpenSearchIndex
+) -> None:
+    for mapping in ({"i": {"mappings": {}}}, {"i": {}}, {"i": []}):
+        node.answers["_mapping"] = (200, mapping)
+        refused(lambda: faulty.put(ACME, [entry()]))
+
+
+def test_an_index_of_another_analysis_is_refused(node: FakeNode, faulty: OpenSearchIndex) -> None:
+    meta = {**meta_of(MODEL, DIMENSIONS), "analysis_version": "0"}
+    node.answers["_mapping"] = (200, {"i": {"mappings": {"_meta": meta}}})
+    with pytest.raises(IntegrityError) as fault:
+        faulty.ensure(ACME, model_revision=MODEL, dimensions=DIMENSIONS)
+    assert fault.value.code == "index-mapping-mismatch"
+
+
+def test_no_space_on_a_foreign_cluster_is_no_empty_result(node: FakeNode) -> None:
+    absent = {"error": {"type": "index_not_found_exception"}, "status": 404}
+    node.answers["_msearch"] = (200, {"responses": [absent, absent]})
+    node.answers[""] = (200, {"cluster_uuid": "theirs", "version": {"number": "2.19.6"}})
+    client = connect(node.url, timeout_s=1.0)
+    refused(OpenSearchIndex(client, "fake", cluster_uuid="ours").ping)
+    refused(lambda: OpenSearchIndex(client, "fake", cluster_uuid="ours").search(BOTH))
+    assert OpenSearchIndex(client, "fake", cluster_uuid="theirs").search(BOTH) == LegHits()
+    client.close()
+
+
+def test_requests_to_the_managed_service_are_signed(
+    node: FakeNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "not-a-real-one")
+    node.answers["_msearch"] = (200, {"responses": [leg(), leg()]})
+    client = connect(node.url, sigv4_region="eu-central-1", timeout_s=5.0)
+    OpenSearchIndex(client, "fake").search(BOTH)
+    signature = {name.lower(): value for name, value in node.headers[-1].items()}["authorization"]
+    assert signature.startswith("AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/")
+    assert "/eu-central-1/es/aws4_request" in signature
+    client.close()
+
+
+@pytest.mark.opensearch
+class TestOnARealNode:
+    def test_index_names_tell_no_tenant(self, opensearch_index: OpenSearchIndex) -> None:
+        opensearch_index.ensure(ACME, model_revision=MODEL, dimensions=DIMENSIONS)
+        assert "acme" not in alias_of("custody", ACME)
+        assert alias_of("custody", ACME) != alias_of("custody", Space("acme", "s"))
+        assert alias_of("custody", Space("a", "b")) != alias_of("custody", Space("a", "c"))
+
+    def test_an_index_that_refuses_writes_is_unavailable_and_still_searched(
+        self, opensearch_index: OpenSearchIndex, opensearch_url: str
+    ) -> None:
+        fill(opensearch_index, ACME, [entry("a", text="fox")])
+        client = connect(opensearch_url, timeout_s=30.0)
+        alias = opensearch_index._alias(ACME)
+        client.indices.put_settings(index=alias, body={"index.blocks.write": True})
+        for call in (
+            lambda: opensearch_index.put(ACME, [entry("b")]),
+            lambda: opensearch_index.delete(ACME, DocumentKey("acme", "a")),
+            lambda: opensearch_index.set_acl(ACME, DocumentKey("acme", "a"), 1, Acl.of("user:x")),
+        ):
+            refused(call)
+        assert lexical(opensearch_index.search(query(ACME, text="fox"))) == ["a"]
+        client.indices.put_settings(index=alias, body={"index.blocks.write": False})
+        client.close()
+
+    def test_a_closed_index_is_unavailable(
+        self, opensearch_index: OpenSearchIndex, opensearch_url: str
+    ) -> None:
+        fill(opensearch_index, ACME, [entry("a", text="fox")])
+        client = connect(opensearch_url, timeout_s=30.0)
+        client.indices.close(index=opensearch_index._alias(ACME))
+        refused(lambda: opensearch_index.search(BOTH))
+        refused(lambda: opensearch_index.count(ACME, DOC))
+        other = Space("other")
+        fill(opensearch_index, other, [entry("b", tenant="other", text="fox")])
+        refused(lambda: opensearch_index.search(query(other, ACME, text="fox")))
+        refused(lambda: opensearch_index.delete(ACME, DOC))
+        client.close()
+
+    def test_order_is_the_same_on_one_shard_and_on_three(self, opensearch_url: str) -> None:
+        client = connect(opensearch_url, timeout_s=60.0)
+        entries = [entry(f"d{n}", text="same words", vector=unit(1)) for n in range(60)]
+        found = []
+        for shards in (1, 3):
+            prefix = f"shards{shards}-{time.time_ns()}"
+            index = OpenSearchIndex(client, prefix, shards=shards, search_timeout_s=60.0)
+            fill(index, ACME, entries)
+            answer = index.search(query(ACME, text="words", vector=unit(1), depth=20))
+            found.append((lexical(answer), semantic(answer)))
+            client.indices.delete(index=f"{prefix}-*")
+        assert found[0] == found[1]
+        assert len(found[0][0]) == len(found[0][1]) == 20
+        client.close()
+
+    def test_a_tie_of_unequal_halves_is_the_same_with_statistics_of_three_shards(
+        self, opensearch_url: str
+    ) -> None:
+        client = connect(opensearch_url, timeout_s=60.0)
+        entries = [entry(f"d{n}", text="fox " * (1 + n % 3) + "dog") for n in range(40)]
+        scores = []
+        for shards in (1, 3):
+            prefix = f"stats{shards}-{time.time_ns()}"
+            index = OpenSearchIndex(client, prefix, shards=shards, search_timeout_s=60.0)
+            fill(index, ACME, entries)
+            hits = index.search(query(ACME, text="fox dog")).lexical
+            scores.append([(hit.entry.chunk_id, hit.score) for hit in hits])
+            client.indices.delete(index=f"{prefix}-*")
+        assert scores[0] == scores[1]
+        client.close()
