@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from custody.application.erase import EraseRequest
+from custody.application.ports import Matrix
 from custody.domain.drops import DropState
 from custody.domain.erasure import ErasureLevel, ErasureState
-from custody.domain.identifiers import drop_document_id
-from custody.domain.jobs import CleanupJob, EraseJob, ParseJob, PublishJob
+from custody.domain.identifiers import document_hash, drop_document_id
+from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, ParseJob, PublishJob
 from custody.domain.model import DocumentKey, Scope, SourceKey, VersionState
 from custody.errors import (
     CustodyError,
@@ -26,6 +28,7 @@ from tests.support.ingest_world import (
     STRANGER,
     TENANT,
     WRITER,
+    WordEmbedder,
     World,
     lines,
     principal,
@@ -166,6 +169,43 @@ def test_a_parse_that_ends_after_the_erasure_takes_its_chunks_back(world: World)
     assert holds(world, "secret") == []
 
 
+def test_an_embedding_that_ends_after_the_erasure_takes_its_vectors_back(world: World) -> None:
+    world.while_waiting = lambda: None
+    world.documents.put(WRITER, request(text="secret"))
+    world.parse(ParseJob(GUIDE, 1))
+    job = EmbedJob(GUIDE, 1, part=0, first=0, last=1)
+
+    class Slow(WordEmbedder):
+        def embed_passages(self, texts: Sequence[str]) -> Matrix:
+            erasure = world.erase(WRITER, WHY)
+            world.propagate(EraseJob(GUIDE, erasure.erasure_id, erasure.through_version))
+            return super().embed_passages(texts)
+
+    replace(world.embed, embedder=Slow())(job)
+    assert world.objects.keys("vectors/") == ()
+    world.work()
+    assert world.index.visible() == ()
+
+
+def test_a_refusal_that_ends_after_the_erasure_keeps_no_copy(world: World) -> None:
+    world.accept_drop(world.drop("a.txt", b"!reject bad secret"))
+    key = DocumentKey(TENANT, drop_document_id("wiki", "a.txt"))
+    real = world.ledger.drop
+
+    def slow(source: SourceKey, name: str) -> object:
+        world.ledger.drop = real  # type: ignore[method-assign]
+        erasure = world.erase(WRITER, replace(WHY, document_id=key.document_id))
+        raw = world.objects._versions.pop(f"raw/{TENANT}/{document_hash(key.document_id)}/1")
+        drop = real(source, name)
+        world.propagate(EraseJob(key, erasure.erasure_id, 1))
+        world.objects._versions[f"raw/{TENANT}/{document_hash(key.document_id)}/1"] = raw
+        return drop
+
+    world.ledger.drop = slow  # type: ignore[method-assign,assignment]
+    world.parse(ParseJob(key, 1))
+    assert world.objects.keys("rejected/") == ()
+
+
 def test_an_index_that_is_down_makes_it_partial_and_the_job_comes_again(world: World) -> None:
     world.documents.put(WRITER, request(text="secret"))
     erasure = world.erase(WRITER, WHY)
@@ -203,6 +243,24 @@ def test_objects_that_are_left_are_not_told_as_deleted(world: World) -> None:
     levels = {a.location: a.level for a in world.erase.show(WRITER, erasure.erasure_id).artifacts}
     assert levels["objects/evidence"] is ErasureLevel.HIDDEN
     assert levels["objects/raw"] is ErasureLevel.DELETED
+
+
+def test_older_versions_of_an_object_that_are_left_are_not_told_as_deleted(world: World) -> None:
+    """A delete marker hides them from a plain look at the key."""
+    world.documents.put(WRITER, request(text="secret"))
+    erasure = world.erase(WRITER, WHY)
+
+    def mark_only(key: str, *, keep: object = ()) -> int:
+        if world.objects.head(key) is not None:
+            world.objects.mark_deleted(key)
+        return 1
+
+    world.objects.delete_object = mark_only  # type: ignore[method-assign,assignment]
+    with pytest.raises(Unavailable):
+        world.work()
+    levels = {a.location: a.level for a in world.erase.show(WRITER, erasure.erasure_id).artifacts}
+    assert levels["objects/raw"] is ErasureLevel.HIDDEN
+    assert holds(world, "secret") != []
 
 
 def test_a_drop_is_erased_with_its_object_sidecar_and_rejected_copies(world: World) -> None:

@@ -38,6 +38,7 @@ class Embed:
                         "The embedding model changed while the version was on its way.",
                         code="model-revision-changed",
                     ),
+                    keep_copy=False,
                 )
                 return
             try:

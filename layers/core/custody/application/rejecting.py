@@ -40,27 +40,36 @@ class Rejecting:
             content_type="application/json",
         )
 
-    def version(self, record: VersionRecord, error: CustodyError) -> None:
+    def version(
+        self, record: VersionRecord, error: CustodyError, *, keep_copy: bool = True
+    ) -> None:
         """Refuse a PENDING version. Its record is closed last, so that a repeat after a crash
-        does all of it again."""
+        does all of it again. ``keep_copy`` False: nothing is wrong with the file itself."""
         if record.connector == DROP_CONNECTOR:
-            self._drop(record, error)
+            self._drop(record, error, keep_copy)
         self.ledger.reject(record.key, record.version, (error.code,))
 
-    def _drop(self, record: VersionRecord, error: CustodyError) -> None:
+    def _drop(self, record: VersionRecord, error: CustodyError, keep_copy: bool) -> None:
         source = SourceKey(record.key.tenant, record.source_id)
         drop = self.ledger.drop(source, record.name)
         if drop is None or drop.version != record.version:
             return
-        incoming = object_keys.incoming(source, record.name)
-        self.keep(incoming, record.raw, error)
-        now = self.ledger.version(record.key, record.version)
-        if now is None or now.state is VersionState.ERASED:
-            copy = object_keys.rejected(incoming)
-            for key in (copy, copy + object_keys.REASON_SUFFIX):
-                self.objects.delete_object(key)
+        if keep_copy and not self._keep_pinned(
+            record, object_keys.incoming(source, record.name), error
+        ):
             return
         settle_drop(self.ledger, drop, DropState.REJECTED, (error.code,), self.clock)
+
+    def _keep_pinned(self, record: VersionRecord, incoming: str, error: CustodyError) -> bool:
+        """False when the version was erased meanwhile: then nothing of it is kept."""
+        self.keep(incoming, record.raw, error)
+        now = self.ledger.version(record.key, record.version)
+        if now is not None and now.state is not VersionState.ERASED:
+            return True
+        copy = object_keys.rejected(incoming)
+        for key in (copy, copy + object_keys.REASON_SUFFIX):
+            self.objects.delete_object(key)
+        return False
 
 
 def settle_drop(
