@@ -16,8 +16,8 @@ from custody.adapters.memory_policies import MemoryPolicies
 from custody.adapters.packaged_policies import packaged_policies
 from custody.application.deploy_policies import DeployPolicies
 from custody.errors import BadRequest, Unavailable
-from tests.support.signed_evidence import signer
 from tests.support.functions import event, load
+from tests.support.signed_evidence import signer
 
 CONTEXT = SimpleNamespace(log_stream_name="2026/03/01/[$LATEST]abc")
 

@@ -220,7 +220,12 @@ def _envelope(**changes: Any) -> Standing:
         (_envelope(payload_type="text/plain"), Outcome.TAMPERED, "signature-mismatch"),
         (_envelope(keyid="unknown"), Outcome.UNVERIFIED, "key-unknown"),
         (
-            head_with(envelope=SIGNER.sign("application/vnd.custody.policy+json", b"{}")),
+            head_with(
+                envelope=SIGNER.sign(
+                    "application/vnd.custody.policy+json",
+                    HEAD.envelope.payload,  # type: ignore[union-attr]
+                )
+            ),
             Outcome.TAMPERED,
             "signature-mismatch",
         ),
