@@ -187,6 +187,31 @@ def test_an_embedding_that_ends_after_the_erasure_takes_its_vectors_back(world: 
     assert world.index.visible() == ()
 
 
+def test_a_version_that_is_erased_while_it_is_signed_reaches_no_index(world: World) -> None:
+    world.while_waiting = lambda: None
+    world.documents.put(WRITER, request(text="secret"))
+    world.queue.drain({ParseJob: world.handle, EmbedJob: world.handle, PublishJob: _lose})
+
+    class Slow:
+        def sign(self, payload_type: str, payload: bytes) -> object:
+            erasure = world.erase(WRITER, WHY)
+            world.propagate(EraseJob(GUIDE, erasure.erasure_id, erasure.through_version))
+            return world.signer.sign(payload_type, payload)
+
+    world.index.calls.clear()
+    assert replace(world.publish, signer=Slow())([PublishJob(GUIDE, 1)]) == ()  # type: ignore[arg-type]
+    assert "put" not in world.index.calls
+    assert "ensure" not in world.index.calls
+    world.work()
+    assert world.documents.put(WRITER, request(text="again")).record.version == 2
+    world.work()
+    assert world.texts() == {"again"}
+
+
+def _lose(job: object) -> None:
+    """A job that never arrives."""
+
+
 def test_a_refusal_that_ends_after_the_erasure_keeps_no_copy(world: World) -> None:
     world.accept_drop(world.drop("a.txt", b"!reject bad secret"))
     key = DocumentKey(TENANT, drop_document_id("wiki", "a.txt"))

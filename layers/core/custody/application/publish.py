@@ -122,6 +122,9 @@ class Publish:
             raise
         leaves = [merkle.leaf_hash(leaf_bytes(chunk)) for chunk in chunks]
         record = self._sign(record, source, head, merkle.root(leaves).hex())
+        if record.envelope is None:
+            self._clean_up(record.key, record.version)  # it ended while it was being signed
+            return None
         live = record.state is VersionState.ACTIVE
         acl = wanted_acl(head) if live and head.version == record.version else record.acl
         paths = merkle.audit_paths(leaves)
