@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -66,12 +65,22 @@ def test_two_at_a_time_read_the_same(parse, make_pdf):
     assert [each.blocks[19].text for each in parsed] == [f"Document {n}" for n in range(4)]
 
 
-def test_the_child_process_sees_no_secret(monkeypatch, make_pdf):
-    from custody.adapters.parsers import isolation
-
+def test_the_child_process_sees_no_secret(monkeypatch, tmp_path):
+    (tmp_path / "telling_worker.py").write_text(
+        "import json, os, sys\n"
+        "sys.stdin.buffer.read()\n"
+        "print('ready')\n"
+        "told = {'detail': ' '.join(os.environ), 'code': 'told', 'field': None}\n"
+        "print(json.dumps({'rejected': told}))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("custody.adapters.parsers.isolation._WORKER", "telling_worker")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "very-secret")
-    assert "AWS_SECRET_ACCESS_KEY" in os.environ
-    assert not [name for name in isolation._environment() if name.startswith("AWS")]
+    with pytest.raises(Rejected) as told:
+        read_isolated(b"x", Media(PDF), Limits())
+    assert told.value.code == "told"
+    assert "PYTHONPATH" in told.value.detail
+    assert "AWS" not in told.value.detail
 
 
 def test_a_child_that_runs_out_of_memory_refuses_the_document(make_pdf):
