@@ -115,6 +115,13 @@ def test_a_proof_with_anything_changed_fails(data: st.DataObject) -> None:
     assert not merkle.verify(leaves[index], index, size, (*path, path[0]), top)
 
 
+def test_a_place_outside_the_tree_or_another_size_fails_though_the_hashes_meet() -> None:
+    top = merkle.root(HASHES[:2])
+    assert merkle.verify(HASHES[1], 1, 2, [HASHES[0]], top)
+    assert not merkle.verify(HASHES[1], 3, 2, [HASHES[0]], top)
+    assert not merkle.verify(HASHES[0], 0, 3, [HASHES[1]], top)
+
+
 def test_a_node_can_not_pose_as_a_leaf() -> None:
     left, right = HASHES[0], HASHES[1]
     assert merkle.leaf_hash(left + right) != merkle.node_hash(left, right)
