@@ -127,6 +127,23 @@ def test_evidence_of_all_attempts_is_kept() -> None:
     assert [item.rank for item in answer.evidence] == [1, 2]
 
 
+def test_what_an_earlier_attempt_found_stays_when_the_rewrite_does_not_find_it(
+    world: World,
+) -> None:
+    def forget() -> None:
+        world.index.entries = {
+            chunk_id: entry
+            for chunk_id, entry in world.index.entries.items()
+            if entry.key.document_id != "leave"
+        }
+
+    world.index.after = forget
+    answer = ask(world, threshold=1.0)
+    assert answer.retries >= 1
+    assert answer.evidence[0].key.document_id == "leave"
+    assert answer.judgement.features.coverage == 1.0
+
+
 def test_there_are_at_most_two_rewrites_and_a_small_gain_stops_early(world: World) -> None:
     answer = ask(world, OFF_CORPUS)
     assert answer.retries <= 2
@@ -191,6 +208,7 @@ def test_false_pass_does_not_grow_with_retries() -> None:
 
 def test_a_dense_route_has_no_words_to_rewrite(world: World) -> None:
     answer = ask(world, OFF_CORPUS, route="dense")
+    assert world.index.queries[0].text is None
     assert answer.retries == 0
     assert answer.attempts[0].stop_reason is Stop.NO_LEXICAL_LEG
 
