@@ -4,7 +4,8 @@
 
 The handler is the built one, with its layers, the runtime's own packages and nothing else on its
 path; its environment is that of the function deployed in the local stack. Without a running stack
-one is started for the call and stopped after it. The reply goes to stdout, what the function
+one is started for the call and stopped after it. An API event is called as if it happened now, so
+that a recorded token is as good as it was. The reply goes to stdout, what the function
 prints to stderr. Exit codes: 0 replied, 1 the function failed, 2 it could not be called.
 """
 
@@ -17,6 +18,7 @@ import platform
 import shutil
 import sys
 import tempfile
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -124,6 +126,21 @@ def call(stack: Stack, state: State, function: str, event: Any, log: Path) -> An
         raise LocalStackError(f"The function gave no JSON: {text[:200]}") from error
 
 
+def as_if_now(event: Any, now: float) -> Any:
+    """An API event moved in time so that it happens now: its token is then as old, and as good or
+    as expired, as when it was recorded. Other events are returned as they are."""
+    context = event.get("requestContext") if isinstance(event, dict) else None
+    if not isinstance(context, dict) or not isinstance(context.get("requestTimeEpoch"), int):
+        return event
+    shift = int(now - context["requestTimeEpoch"] / 1000)
+    moved = context | {"requestTimeEpoch": context["requestTimeEpoch"] + shift * 1000}
+    told = context.get("authorizer")
+    if isinstance(told, dict):
+        times = {k: told[k] for k in ("issued_at", "expires_at") if str(told.get(k, "")).isdigit()}
+        moved["authorizer"] = told | {k: str(int(v) + shift) for k, v in times.items()}
+    return event | {"requestContext": moved}
+
+
 @contextmanager
 def running_stack(progress: Progress) -> Iterator[tuple[Stack, State]]:
     present = Stack(progress=progress)
@@ -159,7 +176,8 @@ def main() -> int:
     log.unlink(missing_ok=True)
     try:
         with running_stack(progress) as (stack, state):
-            reply = call(stack, state, options.function, event, log)
+            moved = as_if_now(event, time.time())
+            reply = call(stack, state, options.function, moved, log)
     except LocalStackError as error:
         print(error, file=sys.stderr)
         return 2
