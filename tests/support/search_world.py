@@ -19,7 +19,7 @@ from custody.adapters.ecdsa_verifier import EcdsaVerifier
 from custody.adapters.memory_traces import MemoryTraces
 from custody.application.answer import Answers
 from custody.application.evidence_check import EvidenceCheck
-from custody.application.ports import EvidenceIndex
+from custody.application.ports import Embedder, EvidenceIndex
 from custody.application.retrieval import Retriever
 from custody.application.search import Search
 from custody.domain.analysis import query_terms, searched_terms
@@ -247,8 +247,9 @@ class World:
         scores: Mapping[str, float] | None = None,
         weight: float = 0.2,
         real_index: EvidenceIndex | None = None,
+        real_embedder: Embedder | None = None,
     ) -> None:
-        """``real_index`` takes the place of the oracle."""
+        """``real_index`` takes the place of the oracle, ``real_embedder`` of the word vectors."""
         self.clock, self.ids = FixedClock(), CountingIds()
         self.signer = signer()
         self.embedder, self.index, self.ledger = WordEmbedder(), OracleIndex(), StandingLedger()
@@ -259,6 +260,7 @@ class World:
         ledger: Any = self.ledger
         index: Any = real_index or self.index
         self._real_index = real_index
+        self._embedder: Embedder = real_embedder or self.embedder
         self.retriever = Retriever(
             index=index,
             ledger=ledger,
@@ -267,7 +269,7 @@ class World:
         )
         self.search = Search(
             retriever=self.retriever,
-            embedder=self.embedder,
+            embedder=self._embedder,
             traces=self.traces,
             clock=self.clock,
             ids=self.ids,
@@ -310,16 +312,21 @@ class World:
         return head
 
     def put(self, entries: Sequence[IndexEntry], metadata: Mapping[str, Any] | None = None) -> None:
-        vectors = self.embedder.embed_passages([entry.text for entry in entries])
+        vectors = self._embedder.embed_passages([entry.text for entry in entries])
         made = [
-            replace(entry, vector=vector, metadata=metadata or {})
+            replace(
+                entry,
+                vector=vector,
+                metadata=metadata or {},
+                model_revision=self._embedder.revision,
+            )
             for entry, vector in zip(entries, vectors, strict=True)
         ]
         self.index.entries.update((entry.chunk_id, entry) for entry in made)
         if self._real_index is not None:
             space = Space(made[0].key.tenant)
             self._real_index.ensure(
-                space, model_revision=self.embedder.revision, dimensions=DIMENSIONS
+                space, model_revision=self._embedder.revision, dimensions=self._embedder.dimensions
             )
             self._real_index.put(space, made)
             self._real_index.refresh([space])

@@ -79,6 +79,11 @@ def test_what_may_no_longer_be_shown_is_not(stored: Stored, change: dict[str, An
     assert all(item.withheld for item in found.evidence)
 
 
+def test_a_newer_version_does_not_speak_for_the_one_that_was_shown(stored: Stored) -> None:
+    stored.publish("leave", LEAVE, "Another second part.", version=2)
+    assert {item.withheld for item in stored.again().evidence} == {"no-longer-live"}
+
+
 def test_an_auditor_sees_no_text_that_is_closed_to_them(stored: Stored) -> None:
     outsider = reader("eve", groups=frozenset(), scopes=frozenset({"custody/audit"}))
     found = stored.again(outsider)
