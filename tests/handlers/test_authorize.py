@@ -8,8 +8,8 @@ import pytest
 from custody.domain.model import Principal
 from custody.errors import Unauthenticated, Unavailable
 from custody.http.principal import principal_from_context
-from tests.support.signed_evidence import NOW
 from tests.support.functions import event, load
+from tests.support.signed_evidence import NOW
 
 ANN = Principal(
     "ann",

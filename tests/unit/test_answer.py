@@ -12,8 +12,8 @@ from custody.domain.model import Acl, KeyStanding, Principal, VersionState
 from custody.domain.search import Hit
 from custody.domain.sufficiency import Reason, Verdict
 from custody.errors import Forbidden, Unauthenticated, Unavailable, Unprocessable
-from tests.support.signed_evidence import NOW
 from tests.support.search_world import World, reader
+from tests.support.signed_evidence import NOW
 
 QUESTION = "How many weeks of parental leave do employees get?"
 LEAVE = "Employees get sixteen weeks of parental leave."

@@ -25,8 +25,8 @@ from custody.errors import (
     Unavailable,
     Unprocessable,
 )
-from tests.support.signed_evidence import NOW, publish
 from tests.support.search_world import World, reader
+from tests.support.signed_evidence import NOW, publish
 
 QUESTION = "How many weeks of parental leave do employees get?"
 LEAVE = "Employees get sixteen weeks of parental leave."
