@@ -47,6 +47,9 @@ CREATE TABLE chunks (
     UNIQUE (space, chunk_id)
 );
 CREATE INDEX chunks_by_document ON chunks (space, document_id, version);
+CREATE INDEX chunks_to_filter ON chunks (
+    space, length, valid_from, valid_to, source_id, trust_domain, observed_at
+);
 CREATE TABLE payloads (id INTEGER PRIMARY KEY, entry TEXT NOT NULL, terms TEXT NOT NULL);
 CREATE TABLE vectors (id INTEGER PRIMARY KEY, space INTEGER NOT NULL, vector BLOB NOT NULL);
 CREATE INDEX vectors_by_space ON vectors (space, id);

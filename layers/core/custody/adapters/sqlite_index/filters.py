@@ -9,7 +9,8 @@ type Values = list[str | int | float]
 
 
 def allowed_chunks(space: int, wanted: SearchFilter) -> tuple[str, Values]:
-    """SQL that yields (id, length) of every chunk that the filter lets through, by id."""
+    """SQL that yields two lists, comma-separated: ids of all chunks that the filter lets through,
+    and their lengths, in no order. One text is read several times faster than many rows."""
     at = microseconds(wanted.valid_at)
     where = ["c.space = ?", "c.valid_from <= ?", "c.valid_to > ?"]
     values: Values = [space, at, at]
@@ -37,8 +38,10 @@ def allowed_chunks(space: int, wanted: SearchFilter) -> tuple[str, Values]:
             clause, bounds = _between(condition)
             where.append(clause)
             values.extend(bounds)
-    condition_sql = " AND ".join(where)  # fixed texts and marks only
-    sql = f"SELECT c.id, c.length FROM chunks c WHERE {condition_sql} ORDER BY c.id"  # noqa: S608
+    sql = (
+        "SELECT group_concat(c.id), group_concat(c.length) FROM chunks c"  # noqa: S608 - fixed texts
+        f" INDEXED BY chunks_to_filter WHERE {' AND '.join(where)}"
+    )
     return sql, values
 
 

@@ -219,10 +219,10 @@ def _allowed(
     connection: sqlite3.Connection, stored: StoredSpace, wanted: SearchFilter
 ) -> lexical.Allowed:
     sql, values = allowed_chunks(stored.id, wanted)
-    pairs = np.array(connection.execute(sql, values).fetchall(), dtype=np.int64).reshape(-1, 2)
-    return lexical.Allowed(
-        stored, np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
-    )
+    listed_ids, listed_lengths = connection.execute(sql, values).fetchone()
+    ids, lengths = lexical.integers(listed_ids), lexical.integers(listed_lengths)
+    order = np.argsort(ids, kind="stable")
+    return lexical.Allowed(stored, ids[order], lengths[order])
 
 
 def _best(ids: lexical.Ids, scores: np.ndarray, depth: int) -> list[Scored]:

@@ -49,13 +49,18 @@ def scores(
     return every_id[positive], every_score[positive]
 
 
+def integers(listed: str | None) -> Ids:
+    """What group_concat made of integers; NULL is none."""
+    return np.fromstring(listed or "", dtype=np.int64, sep=",")
+
+
 def _postings(connection: sqlite3.Connection, space: int, term: str) -> tuple[Ids, Ids]:
     """Chunks that hold ``term``, and how often each does."""
-    rows = connection.execute(
-        f"SELECT doc FROM postings_{space:d} WHERE term = ?",  # noqa: S608 - an integer
+    row = connection.execute(
+        f"SELECT group_concat(doc) FROM postings_{space:d} WHERE term = ?",  # noqa: S608 - an integer
         (term,),
-    ).fetchall()
-    ids = np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
+    ).fetchone()
+    ids = integers(row[0])
     unique, counts = np.unique(ids, return_counts=True)
     return unique, counts.astype(np.int64)
 
