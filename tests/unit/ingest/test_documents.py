@@ -230,6 +230,21 @@ def test_vectors_that_are_no_vectors_are_never_indexed(world: World) -> None:
     assert world.ledger.head(GUIDE).version == 0  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("lost", [ParseJob, EmbedJob, PublishJob])
+def test_a_repeat_of_the_request_finishes_what_a_lost_job_left(
+    world: World, lost: type[object]
+) -> None:
+    world.while_waiting = lambda: None
+    world.documents.put(WRITER, request(text=lines(40)))
+    handlers = dict.fromkeys((ParseJob, EmbedJob, PublishJob), world.handle)
+    world.queue.drain({**handlers, lost: lambda job: None})
+    assert world.served() == set()
+    world.while_waiting = world.work
+    done = world.documents.put(WRITER, request(text=lines(40)))
+    assert (done.record.version, done.record.state) == (1, VersionState.ACTIVE)
+    assert len(world.served()) == 40
+
+
 def test_an_older_version_that_ends_last_is_taken_out_of_the_index(world: World) -> None:
     for text in ("first", "second"):
         world.accept.from_api(WRITER, request(text=text))
