@@ -10,6 +10,7 @@ from custody.domain.canonical import canonical_json
 from custody.domain.model import (
     Acl,
     DocumentKey,
+    Head,
     Inspection,
     ObjectRef,
     Source,
@@ -153,3 +154,46 @@ def test_a_statement_is_read_strictly(data: tuple[str, bytes]) -> None:
     with pytest.raises(IntegrityError) as caught:
         statement.parse(data[1])
     assert caught.value.code == "malformed-statement"
+
+
+LIVE = Head(
+    key=RECORD.key,
+    source_id="wiki",
+    name="one.md",
+    revision=5,
+    version=3,
+    accepted_version=3,
+    acl=RECORD.acl,
+    state=VersionState.ACTIVE,
+    content_sha256="ab" * 32,
+    chunk_root="ef" * 32,
+    chunk_count=7,
+    statement_id=statement.statement_id(payload()),
+    observed_at=RECORD.observed_at,
+    valid_from=NOW,
+)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"statement_id": "cd" * 32},
+        {"key": DocumentKey("acme", "wiki:two")},
+        {"key": DocumentKey("other", "wiki:one")},
+        {"source_id": "other"},
+        {"version": 4},
+        {"content_sha256": "cd" * 32},
+        {"acl": Acl.of("everyone")},
+        {"acl_revision": 1},
+        {"chunk_root": "cd" * 32},
+        {"chunk_count": 8},
+        {"observed_at": None},
+        {"valid_from": None},
+        {"valid_to": NOW},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_statement_describes_a_head_that_agrees_in_every_claim(change: dict[str, Any]) -> None:
+    read = statement.parse(payload())
+    assert statement.describes(read, LIVE)
+    assert not statement.describes(read, replace(LIVE, **change))
