@@ -46,8 +46,10 @@ class Cluster:
 
 
 def features(text: str) -> frozenset[str]:
+    if text.isascii():  # nothing to fold by width, nothing that is written without spaces
+        return frozenset(_WORD.findall(text.lower()))
     folded = unicodedata.normalize("NFKC", text).casefold()
-    if folded.isascii() or not _UNSPACED.search(folded):  # most texts: no word needs a second look
+    if not _UNSPACED.search(folded):
         return frozenset(_WORD.findall(folded))
     found: set[str] = set()
     for word in _WORD.findall(folded):
