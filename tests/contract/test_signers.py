@@ -379,3 +379,13 @@ def test_a_key_of_another_kind_verifies_nothing(
     data = dsse.pae(envelope.payload_type, envelope.payload)
     with pytest.raises((InvalidSignature, TypeError)):
         private.public_key().verify(envelope.signature, data, ec.ECDSA(hashes.SHA256()))
+
+
+def test_a_good_signature_on_another_curve_is_refused() -> None:
+    private = ec.generate_private_key(ec.SECP384R1())
+    pem = private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    key = VerificationKey("k", "ingestion", pem.decode(), KeyStanding.ACTIVE, NOW)
+    data = dsse.pae("type", PAYLOAD)
+    signature = private.sign(data, ec.ECDSA(hashes.SHA256()))
+    private.public_key().verify(signature, data, ec.ECDSA(hashes.SHA256()))
+    assert not VERIFIER.verify(Envelope("type", PAYLOAD, "k", signature), key)
