@@ -57,7 +57,7 @@ class Stage:
     stack: Running
     teller: Teller
     shown: bool = True
-    timeout: float = 180.0
+    timeout: float = 600.0  # at most; a busy machine starts workers slowly
     checks: Checks = field(default_factory=Checks)
     record: dict[str, object] = field(default_factory=dict)
     _clients: dict[tuple[Person, tuple[str, ...]], Client] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -22,10 +23,14 @@ if TYPE_CHECKING:
 
 MIRA = Person("mira", "harbour", ("operators",))
 SVEN = Person("sven", "harbour", ("operators", "safety"))
+PAT = Person("pat", "harbour", ("publishers",))
+LEA = Person("lea", "lakeside", ("publishers",))
 ROSA = Person("rosa", "harbour", ("governors",))
 INES = Person("ines", "lakeside", ("operators",))
 IVO = Person("ivo", "lakeside", ("governors",))
 GOVERNORS = {"harbour": ROSA, "lakeside": IVO}
+# Who writes a source oversees it, so nobody who is denied something may be one of its writers.
+WRITERS = {"harbour": PAT, "lakeside": LEA}
 
 RESTRICTED = ("harbour", "handbook", "incident-2026-014.md")
 FORGED = ("harbour", "bulletins", "pump-offer.txt")
@@ -68,7 +73,7 @@ def put_sources(stage: Stage) -> None:
         governor = stage.client(GOVERNORS[tenant], "govern")
         acl = [f"tenant:{tenant}"]
         governor.put_source(
-            source_id, trust_domain=domain, writers=["group:operators"], default_acl=acl
+            source_id, trust_domain=domain, writers=["group:publishers"], default_acl=acl
         )
         table.add_row(text(tenant), text(source_id), text(domain), text(acl[0]))
     stage.show(table)
@@ -257,7 +262,7 @@ def erase(stage: Stage, ids: Ids) -> None:
     mira = stage.client(MIRA)
     before = mira.search(PERMITS, k=10)
     stage.checks.that("the permit's holder is found before", "Odalys" in _words(before))
-    writer = stage.client(MIRA, "write", "erase")
+    writer = stage.client(PAT, "write", "erase")
     accepted = writer.delete_document(ids[ERASED], "the permit's holder asked for it")
     after = mira.search(PERMITS, k=10)
     stage.checks.that("the next search finds nothing of it", "Odalys" not in _words(after))
@@ -285,21 +290,28 @@ def erase(stage: Stage, ids: Ids) -> None:
 
 
 def _drop(stage: Stage, dropped: list[Dropped], doing: str) -> dict[tuple[str, str, str], Outcome]:
-    """Each tenant drops its own, and asks with its own token what became of it."""
+    """Each tenant drops its own, and asks with its own token what became of it. The sources go at
+    the same time, as they would in life."""
+    groups: dict[tuple[str, str], list[Dropped]] = {}
+    for one in dropped:
+        groups.setdefault((one.tenant, one.source_id), []).append(one)
     outcomes: dict[tuple[str, str, str], Outcome] = {}
-    with stage.teller.step(f"{doing} ({len(dropped)})"):
-        groups = dict.fromkeys((one.tenant, one.source_id) for one in dropped)
-        for tenant, source_id in groups:
-            writer = MIRA if tenant == "harbour" else INES
-            mine = [d for d in dropped if (d.tenant, d.source_id) == (tenant, source_id)]
-            ended = through_drop(
-                stage.client(writer, "write"),
+    with stage.teller.step(f"{doing} ({len(dropped)})"), ThreadPoolExecutor() as pool:
+        running = {
+            # Clients and stores are made here, not in the threads.
+            pool.submit(
+                through_drop,
+                stage.client(WRITERS[tenant], "write"),
                 stage.drop_box(tenant),
                 source_id,
                 [one.item for one in mine],
                 Pace(timeout=stage.timeout),
                 lambda _: None,
-            )
+            ): mine
+            for (tenant, source_id), mine in groups.items()
+        }
+        for future, mine in running.items():
+            ended = future.result()
             outcomes |= {one.key: end for one, end in zip(mine, ended, strict=True)}
     return outcomes
 
