@@ -146,3 +146,4 @@ def test_a_ledger_that_is_down_is_not_taken_for_an_empty_one() -> None:
     with pytest.raises(Unavailable) as caught:
         world.deploy()()
     assert caught.value.code == "ledger-unavailable"
+    assert world.ledger._keys == {}
