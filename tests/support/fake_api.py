@@ -73,7 +73,7 @@ class FakeApi:
         self.scripted: deque[Scripted] = deque()
         self.documents: dict[str, dict[str, Any]] = {}
         self.sources: dict[str, dict[str, Any]] = {}
-        self.drops: dict[tuple[str, str], dict[str, Any]] = {}
+        self.drops: dict[tuple[str, str, str], dict[str, Any]] = {}  # tenant, source, name
         self.rejected_names: dict[str, list[str]] = {}
         self.never_published: set[str] = set()
         self.verdict = "answerable"
@@ -121,7 +121,7 @@ class FakeApi:
                 return self._put_object(seen)
             if seen.path.startswith("/upload/") and seen.method == "PUT":
                 source_id, name = seen.path.removeprefix("/upload/").split("/", 1)
-                self._store_drop(source_id, name, seen.body)
+                self._store_drop("", source_id, name, seen.body)
                 return Scripted(200)
             if not seen.path.startswith("/v1/"):
                 return Scripted(403, {"message": "Missing Authentication Token"})
@@ -248,11 +248,11 @@ class FakeApi:
         return Scripted(201, {"url": url, "headers": headers, "expires_at": "2030-01-01T00:00:00Z"})
 
     def _put_object(self, seen: Seen) -> Scripted:
-        _, source_id, name = seen.path.removeprefix(f"/{BUCKET}/incoming/").split("/", 2)
-        version = self._store_drop(source_id, name, seen.body)
+        tenant, source_id, name = seen.path.removeprefix(f"/{BUCKET}/incoming/").split("/", 2)
+        version = self._store_drop(tenant, source_id, name, seen.body)
         return Scripted(200, None, {"x-amz-version-id": version, "etag": '"0"'})
 
-    def _store_drop(self, source_id: str, name: str, raw: bytes) -> str:
+    def _store_drop(self, tenant: str, source_id: str, name: str, raw: bytes) -> str:
         version = f"v{len(self.seen)}"
         if name.endswith(".metadata.json"):
             return version
@@ -263,7 +263,7 @@ class FakeApi:
             state = "PENDING"
         elif not reasons:
             self._store(document_id, source_id, name, raw, None)
-        self.drops[source_id, name] = {
+        self.drops[tenant, source_id, name] = {
             "source_id": source_id,
             "name": name,
             "document_id": document_id,
@@ -276,7 +276,10 @@ class FakeApi:
 
     def _drops(self, seen: Seen) -> Scripted:
         name = seen.query["name"][0]
-        found = [drop for (_, own), drop in self.drops.items() if own == name]
+        token = seen.headers["authorization"]  # the fakes' tokens spell their tenant
+        found = [
+            drop for (tenant, _, own), drop in self.drops.items() if own == name and tenant in token
+        ]
         if not found:
             return problem(404, "not-found", "There is no such drop.")
         return Scripted(200, {"drops": found})

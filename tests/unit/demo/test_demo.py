@@ -42,7 +42,7 @@ class FakeRunning:
         self.left: list[str] = []
 
     def token(self, person: Person, scopes: tuple[str, ...]) -> str:
-        return f"{person.name}-{'-'.join(scopes)}".replace("/", ".")
+        return f"{person.tenant}-{person.name}-{'-'.join(scopes)}".replace("/", ".")
 
     def public_key(self) -> bytes:
         key = ec.generate_private_key(ec.SECP256R1()).public_key()
