@@ -119,7 +119,7 @@ class Jwks:
             now = self._clock.now()
             if self._fetched is None or now - self._fetched >= self._fresh:
                 self._refresh(now)
-            if kid not in self._keys and self._may_try(now):
+            if kid not in self._keys:
                 self._refresh(now)
             return self._keys.get(kid)
 
