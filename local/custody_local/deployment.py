@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ from custody_local.progress import Progress
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_iam import IAMClient
     from mypy_boto3_s3 import S3Client
 
 SAM = VENVS / "sam" / "bin" / "sam"
@@ -100,10 +102,15 @@ def _outputs(client: CloudFormationClient, stack_name: str) -> dict[str, str]:
 
 
 def complete(built: Path, client: CloudFormationClient, endpoint: str, stack_name: str) -> None:
-    """Set by API the properties of tables and buckets that the emulator's deployment ignores.
-    On AWS the template alone sets them; here they are read from it, so that they agree."""
+    """Set by API the properties of tables and buckets that the emulator's deployment ignores (on
+    AWS the template alone sets them; here they are read from it, so that they agree), and undo
+    what would stop it where it differs from AWS."""
     rows = client.describe_stack_resources(StackName=stack_name)["StackResources"]
     physical = {row["LogicalResourceId"]: row["PhysicalResourceId"] for row in rows}
+    roles = session().client("iam", endpoint_url=endpoint)
+    for row in rows:
+        if row["ResourceType"] == "AWS::IAM::Role":
+            _name_batches(roles, row["PhysicalResourceId"])
     document = template.load(built)
     tables = session().client("dynamodb", endpoint_url=endpoint)
     for name, wanted in template.resources(document, "AWS::DynamoDB::Table").items():
@@ -111,6 +118,7 @@ def complete(built: Path, client: CloudFormationClient, endpoint: str, stack_nam
     buckets = session().client("s3", endpoint_url=endpoint)
     for name, wanted in template.resources(document, "AWS::S3::Bucket").items():
         _complete_bucket(buckets, physical[name], wanted, physical)
+        _allow_plain_http(buckets, physical[name])
 
 
 def _complete_table(client: DynamoDBClient, table: str, wanted: dict[str, Any]) -> None:
@@ -164,6 +172,36 @@ def _complete_bucket(
             Bucket=bucket,
             LifecycleConfiguration={"Rules": wanted_rules},
         )
+
+
+def _allow_plain_http(client: S3Client, bucket: str) -> None:
+    """Drop the bucket policy's demand for TLS, which the loopback address has not; with IAM
+    enforced the emulator would refuse every call. What else the policy says stays."""
+    try:
+        policy = json.loads(client.get_bucket_policy(Bucket=bucket)["Policy"])
+    except client.exceptions.ClientError as error:
+        if error.response["Error"]["Code"] == "NoSuchBucketPolicy":
+            return
+        raise
+    kept = [s for s in policy["Statement"] if "aws:SecureTransport" not in json.dumps(s)]
+    if kept:
+        document = json.dumps(policy | {"Statement": kept})
+        client.put_bucket_policy(Bucket=bucket, Policy=document)
+    else:
+        client.delete_bucket_policy(Bucket=bucket)
+
+
+def _name_batches(client: IAMClient, role: str) -> None:
+    """AWS checks a batch of messages as sqs:SendMessage; the emulator, by a name of its own."""
+    for name in client.list_role_policies(RoleName=role)["PolicyNames"]:
+        document: Any = client.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]
+        statements = [s for s in document["Statement"] if "sqs:SendMessage" in s["Action"]]
+        for statement in statements:
+            statement["Action"] = [*statement["Action"], "sqs:SendMessageBatch"]
+        if statements:
+            client.put_role_policy(
+                RoleName=role, PolicyName=name, PolicyDocument=json.dumps(document)
+            )
 
 
 def _lifecycle_rule(rule: dict[str, Any]) -> dict[str, Any]:

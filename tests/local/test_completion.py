@@ -1,0 +1,63 @@
+"""The local stack ends up with what the template states, though the emulator skips some of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from custody_local import deployment, template
+from custody_local.paths import ROOT
+from custody_local.stack import Stack
+from custody_local.state import State
+
+pytestmark = [pytest.mark.slow, pytest.mark.emulator, pytest.mark.timeout(600)]
+DOCUMENT = template.load(ROOT / "template.yaml")
+
+
+@pytest.fixture
+def state(local_stack: Stack) -> State:
+    found = local_stack.status().state
+    assert found is not None
+    return found
+
+
+def client(state: State, service: Any) -> Any:
+    return deployment.session().client(service, endpoint_url=state.endpoint_url)
+
+
+@pytest.mark.parametrize("name", template.resources(DOCUMENT, "AWS::DynamoDB::Table"))
+def test_a_table_expires_recovers_and_encrypts_as_the_template_says(
+    state: State, name: str
+) -> None:
+    wanted = template.resources(DOCUMENT, "AWS::DynamoDB::Table")[name]
+    table = state.outputs[f"{name}Name"]
+    tables = client(state, "dynamodb")
+    ttl = tables.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
+    stated = wanted.get("TimeToLiveSpecification", {})
+    assert ttl.get("AttributeName") == stated.get("AttributeName")
+    backups = tables.describe_continuous_backups(TableName=table)["ContinuousBackupsDescription"]
+    recovery = backups["PointInTimeRecoveryDescription"]["PointInTimeRecoveryStatus"]
+    assert (recovery == "ENABLED") is ("PointInTimeRecoverySpecification" in wanted)
+    assert tables.describe_table(TableName=table)["Table"]["SSEDescription"]["Status"] == "ENABLED"
+
+
+def test_the_bucket_encrypts_and_forgets_as_the_template_says(state: State) -> None:
+    [wanted] = template.resources(DOCUMENT, "AWS::S3::Bucket").values()
+    buckets = client(state, "s3")
+    told = buckets.get_bucket_encryption(Bucket=state.bucket)
+    [rule] = told["ServerSideEncryptionConfiguration"]["Rules"]
+    assert rule["ApplyServerSideEncryptionByDefault"]["SSEAlgorithm"] == "aws:kms"
+    rules = buckets.get_bucket_lifecycle_configuration(Bucket=state.bucket)["Rules"]
+    assert {r["ID"] for r in rules} == {r["Id"] for r in wanted["LifecycleConfiguration"]["Rules"]}
+
+
+def test_no_bucket_policy_refuses_the_loopback_address(state: State) -> None:
+    buckets = client(state, "s3")
+    try:
+        policy = buckets.get_bucket_policy(Bucket=state.bucket)["Policy"]
+    except buckets.exceptions.ClientError as error:
+        assert error.response["Error"]["Code"] == "NoSuchBucketPolicy"
+    else:
+        assert "aws:SecureTransport" not in json.dumps(policy)
