@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -58,6 +57,5 @@ def test_no_bucket_policy_refuses_the_loopback_address(state: State) -> None:
     try:
         policy = buckets.get_bucket_policy(Bucket=state.bucket)["Policy"]
     except buckets.exceptions.ClientError as error:
-        assert error.response["Error"]["Code"] == "NoSuchBucketPolicy"
-    else:
-        assert "aws:SecureTransport" not in json.dumps(policy)
+        policy = error.response["Error"]["Code"]
+    assert policy == "NoSuchBucketPolicy" or "aws:SecureTransport" not in policy
