@@ -83,7 +83,8 @@ class Parse:
             title=record.title,
             inspection=hygiene.inspection(
                 content,
-                signals=parsed.signals,
+                # A caller's title is served too, so it is looked at like the text.
+                signals=(*parsed.signals, *hygiene.inspect_text(record.title or "")),
                 active_content_removed=parsed.active_content_removed,
             ),
         )
