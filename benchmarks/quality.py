@@ -36,9 +36,9 @@ def requests(data: scifact.SciFact) -> Iterator[DocumentRequest]:
         yield DocumentRequest(
             abstract.document_id,
             inprocess.SOURCE,
-            content=abstract.text.encode(),
+            content=(abstract.text or abstract.title).encode(),
             content_type="text/plain",
-            title=abstract.title,
+            title=abstract.title.strip() or None,
         )
 
 

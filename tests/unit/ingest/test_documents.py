@@ -506,3 +506,17 @@ def test_a_title_is_looked_at_like_the_text(world: World) -> None:
     assert done.record.inspection is not None
     assert done.record.inspection.suspicious
     assert "instruction-override" in done.record.inspection.signals
+
+
+def test_the_padding_of_a_title_means_nothing(world: World) -> None:
+    done = world.documents.put(WRITER, request(title="  On\nwater \u2003quality "))
+    assert done.record.title == "On water quality"
+    assert world.documents.put(WRITER, request(title="On water quality")).unchanged
+
+
+@pytest.mark.parametrize("title", ["", " \n ", "a\x00b", "x" * 1001])
+def test_a_title_that_is_none_is_refused(world: World, title: str) -> None:
+    with pytest.raises(Unprocessable) as refused:
+        world.documents.put(WRITER, request(title=title))
+    assert refused.value.field == "title"
+    assert world.ledger.head(GUIDE) is None

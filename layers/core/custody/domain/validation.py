@@ -77,7 +77,11 @@ def printable(text: str, *, field: str, limit: int) -> str:
 
 
 def title(text: str | None) -> str | None:
-    return None if text is None else printable(text, field="title", limit=MAX_TITLE_CHARACTERS)
+    """White space is one space each and none at the ends: titles come out of catalogues with line
+    breaks and padding, which mean nothing. Otherwise as ``printable``."""
+    if text is None:
+        return None
+    return printable(" ".join(text.split()), field="title", limit=MAX_TITLE_CHARACTERS)
 
 
 def term(text: str, *, tenant: str, field: str) -> str:
