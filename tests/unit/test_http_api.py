@@ -245,4 +245,4 @@ def test_counts_are_written_as_metrics(capsys: pytest.CaptureFixture[str]) -> No
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     metric = next(line for line in lines if "_aws" in line)
     assert metric["Served"] == [2.0]
-    assert metric["service"] == "example"
+    assert metric["function"] == "example"

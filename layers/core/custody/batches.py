@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from aws_lambda_powertools import Logger
-from aws_lambda_powertools.metrics import Metrics, MetricUnit
 from aws_lambda_powertools.utilities.batch import (
     BatchProcessor,
     EventType,
@@ -18,6 +17,7 @@ from aws_lambda_powertools.utilities.batch import (
 )
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
+from custody.counts import emit
 from custody.errors import CustodyError
 
 type BatchReply = Mapping[str, object]
@@ -61,7 +61,7 @@ class Batches:
         reply = process_partial_response(
             event=dict(event), record_handler=handle, processor=self._processor, context=context
         )
-        self._emit(counts)
+        emit(self.function, counts)
         return dict(reply)
 
     def _told(self, record: SQSRecord, code: str, detail: str) -> None:
@@ -74,11 +74,3 @@ class Batches:
                 "detail": detail,
             },
         )
-
-    def _emit(self, counts: Mapping[str, float]) -> None:
-        if not counts:
-            return
-        metrics = Metrics(namespace="Custody", service=self.function)
-        for name, value in counts.items():
-            metrics.add_metric(name=name, unit=MetricUnit.Count, value=value)
-        metrics.flush_metrics()

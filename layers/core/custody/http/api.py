@@ -15,9 +15,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from aws_lambda_powertools import Logger
-from aws_lambda_powertools.metrics import Metrics, MetricUnit
 from pydantic import BaseModel, ValidationError
 
+from custody import counts
 from custody.application.ports import Clock
 from custody.domain.model import Principal, Scope
 from custody.errors import BadRequest, CustodyError, NotFound, Unauthenticated, Unprocessable
@@ -163,7 +163,7 @@ class Api:
         self._logger.info(
             "served", extra={"trace_id": trace_id, "route": label, "status": reply.status}
         )
-        self._emit(reply.counts)
+        counts.emit(self.function, reply.counts)
         return response
 
     def _find(self, event: Event) -> tuple[Route, dict[str, str]]:
@@ -209,15 +209,6 @@ class Api:
                 caller=caller,
             )
         )
-
-    def _emit(self, counts: Mapping[str, float]) -> None:
-        if not counts:
-            return
-        metrics = Metrics(namespace="Custody", service=self.function)
-        for name, value in counts.items():
-            unit = MetricUnit.Milliseconds if name.endswith("_ms") else MetricUnit.Count
-            metrics.add_metric(name=name, unit=unit, value=value)
-        metrics.flush_metrics()
 
 
 def _trace_id(event: Event, context: object) -> str:
