@@ -35,14 +35,24 @@ def written() -> set[str]:
     return found
 
 
+def counts_are(returned: ast.expr) -> bool:
+    """What a queue's record handler returns is counted."""
+    return ast.unparse(returned) == "Mapping[str, float]"
+
+
 def literal_names(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         keys: Sequence[ast.AST | None] = ()
         match node:
             case ast.keyword(arg="counts", value=ast.Dict(keys=told)):
                 keys = told
-            case ast.Return(value=ast.Dict(keys=told)):
-                keys = told
+            case ast.FunctionDef(returns=ast.expr() as returned) if counts_are(returned):
+                keys = [
+                    key
+                    for inner in ast.walk(node)
+                    if isinstance(inner, ast.Return) and isinstance(inner.value, ast.Dict)
+                    for key in inner.value.keys
+                ]
             case ast.Subscript(value=ast.Name(id="counts"), slice=name):
                 keys = (name,)
         for key in keys:
