@@ -106,7 +106,7 @@ def test_a_signed_permitted_live_chunk_is_verified_with_the_ledger_s_facts() -> 
         ({"ordinal": -1}, Outcome.TAMPERED, "chunk-mismatch"),
         ({"ordinal": 2**60}, Outcome.TAMPERED, "chunk-mismatch"),
         ({"chunk_id": ENTRIES[2].chunk_id}, Outcome.TAMPERED, "chunk-mismatch"),
-        ({"source_id": "handbook"}, Outcome.TAMPERED, "chunk-mismatch"),
+        ({"source_id": "handbook"}, Outcome.TAMPERED, "source-mismatch"),
         ({"proof": ENTRIES[2].proof}, Outcome.TAMPERED, "chunk-mismatch"),
         ({"proof": ENTRIES[1].proof[:-1]}, Outcome.TAMPERED, "chunk-mismatch"),
         ({"proof": ("zz", *ENTRIES[1].proof[1:])}, Outcome.TAMPERED, "chunk-mismatch"),
@@ -150,7 +150,7 @@ def test_every_field_of_a_candidate_is_covered_by_these_two_tests() -> None:
 @pytest.mark.parametrize(
     ("change", "outcome", "reason"),
     [
-        ({"source_id": "other"}, Outcome.UNAUTHORIZED, "source-unknown"),
+        ({"source_id": "other"}, Outcome.TAMPERED, "source-mismatch"),
         ({"version": 2}, Outcome.STALE, "superseded"),
         ({"version": 0, "state": VersionState.PENDING}, Outcome.STALE, "not-live"),
         ({"state": VersionState.ERASED}, Outcome.STALE, "erased"),

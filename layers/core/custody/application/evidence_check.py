@@ -153,6 +153,10 @@ class EvidenceCheck:
             return Finding(entry, Outcome.STALE, "unknown-document")
         if entry.version != head.version:
             return Finding(entry, Outcome.STALE, _why_not_live(entry.version, head))
+        if entry.source_id != head.source_id:
+            # The source was looked up by the entry's word: a false one is tampering, not a source
+            # that nobody registered.
+            return Finding(entry, Outcome.TAMPERED, "source-mismatch")
         ruling = rulings.get(entry.key)
         if ruling is None:
             ruling = rulings[entry.key] = self._rule(head, reader)
@@ -221,8 +225,7 @@ class EvidenceCheck:
             signed.source_id,
             signed.version,
         )
-        proven = entry.source_id == signed.source_id and self._proven(place, leaf, entry.proof)
-        return None if proven else "chunk-mismatch"
+        return None if self._proven(place, leaf, entry.proof) else "chunk-mismatch"
 
 
 type _Place = tuple[str, int, int, str, DocumentKey, str, int]
