@@ -1,0 +1,199 @@
+"""Invariant 2: authorization comes twice, inside both legs and again as evidence is assembled.
+
+Each half must hold when the other one fails, so each is broken in turn. What was withheld and the
+legs' own scores are told to auditors only.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from custody.application.answer import AnswerRequest
+from custody.application.search import SearchRequest
+from custody.domain.model import Acl, Head, Outcome, Principal, SourceState
+from custody.domain.search import Hit, LegHits
+from custody.http import Edge
+from tests.support.functions import event, load
+from tests.support.search_world import World, reader
+
+QUESTION = "How many weeks of parental leave do employees get?"
+LEAVE = "Employees get sixteen weeks of parental leave."
+OPEN = "A note on parental leave for employees."
+ADMINS = Acl.of("group:admins")
+
+
+@pytest.fixture
+def world() -> World:
+    made = World()
+    made.publish("open", OPEN)
+    made.publish("closed", LEAVE, acl=ADMINS)
+    return made
+
+
+def found(world: World, who: Principal | None = None, **changes: Any) -> list[str]:
+    result = world.search(who or reader(), SearchRequest(QUESTION, **changes))
+    return [item.key.document_id for item in result.results]
+
+
+def unfiltered(world: World) -> None:
+    """The index forgets its filter: everything that it holds is proposed, the best first."""
+
+    def propose(hits: LegHits) -> LegHits:
+        entries = sorted(world.index.entries.values(), key=lambda e: e.key.document_id)
+        leg = tuple(
+            Hit(replace(entry, vector=None), 0.9 - at / 100) for at, entry in enumerate(entries)
+        )
+        return LegHits(semantic=leg, lexical=leg)
+
+    world.index.change = propose
+
+
+# inside both legs
+
+
+@pytest.mark.parametrize("route", ["sparse", "dense", "hybrid"])
+def test_what_is_restricted_is_no_candidate_and_not_counted(world: World, route: str) -> None:
+    result = world.search(reader(), SearchRequest(QUESTION, route=route))
+    assert [item.key.document_id for item in result.results] == ["open"]
+    assert result.outcomes == {Outcome.VERIFIED: 1}
+    assert result.withheld == {}
+
+
+def test_every_attempt_of_an_answer_asks_with_the_callers_rights(world: World) -> None:
+    answer = world.answers(reader(), AnswerRequest(SearchRequest(QUESTION), threshold=1.0))
+    assert answer.retries >= 1
+    assert len(world.index.queries) == answer.retries + 1
+    for query in world.index.queries:
+        assert query.filter.acl_terms == reader().terms
+        assert {space.tenant for space in query.spaces} == {"acme", "public"}
+
+
+def test_a_sparse_acl_finds_the_one_document_in_a_thousand() -> None:
+    world = World()
+    for n in range(999):
+        world.publish(f"other{n}", f"{LEAVE} Part {n}.", acl=ADMINS)
+    world.publish("mine", "Parental leave.", acl=Acl.of("user:ann"))
+    result = world.search(reader(), SearchRequest(QUESTION, k=1))
+    assert [item.key.document_id for item in result.results] == ["mine"]
+    first = result.results[0].scores
+    assert first.semantic is not None
+    assert first.lexical is not None
+    assert (first.semantic.rank, first.lexical.rank) == (1, 1)
+    assert result.withheld == {}
+
+
+def test_a_group_change_counts_with_the_next_token(world: World) -> None:
+    joined = reader(groups=frozenset({"staff", "admins"}))
+    assert found(world) == ["open"]
+    assert set(found(world, joined)) == {"open", "closed"}
+    assert found(world, reader(groups=frozenset({"staff"}))) == ["open"]
+    assert found(world, reader(groups=frozenset())) == []
+
+
+# as the evidence is assembled, whatever the index let through
+
+
+def test_an_index_without_a_filter_changes_nothing_of_what_is_served(world: World) -> None:
+    unfiltered(world)
+    result = world.search(reader(), SearchRequest(QUESTION))
+    assert [item.key.document_id for item in result.results] == ["open"]
+    first = result.results[0].scores
+    assert first.semantic is not None
+    assert first.semantic.rank == 1
+    assert result.withheld == {"acl-denied": 1}
+    answer = world.answers(reader(), AnswerRequest(SearchRequest(QUESTION), threshold=1.0))
+    assert {item.key.document_id for item in answer.evidence} == {"open"}
+
+
+def _narrow(world: World, head: Head) -> None:
+    world.change_head(head, narrowed_to=ADMINS)
+
+
+def _quarantine(world: World, head: Head) -> None:
+    world.source(state=SourceState.QUARANTINED)
+
+
+@pytest.mark.parametrize("revoke", [_narrow, _quarantine])
+def test_a_revocation_while_the_query_runs_is_seen(world: World, revoke: Any) -> None:
+    head = next(h for h in world.ledger.heads.values() if h.name == "open.md")
+    world.index.after = lambda: revoke(world, head)
+    assert found(world) == []
+
+
+def test_rights_that_end_after_the_check_still_count(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last ranker hands on something that the reader may not see: assembly takes it out."""
+    joined = reader(groups=frozenset({"staff", "admins"}))
+    real = type(world.retriever).__call__
+
+    def leaks(self: Any, principal: Principal, plan: Any, carried: Any = ()) -> Any:
+        return real(self, replace(principal, groups=joined.groups), plan, carried)
+
+    monkeypatch.setattr(type(world.retriever), "__call__", leaks)
+    unfiltered(world)
+    assert found(world) == ["open"]
+    answer = world.answers(reader(), AnswerRequest(SearchRequest(QUESTION), threshold=1.0))
+    assert {item.key.document_id for item in answer.evidence} == {"open"}
+
+
+def test_a_cross_tenant_similarity_attack_finds_nothing_of_the_other_tenant() -> None:
+    """The attacker asks with the very text that the other tenant holds, in an index that forgot its
+    filter and with groups of the same names."""
+    world = World()
+    world.publish("secret", LEAVE, tenant="globex", acl=Acl.of("group:staff", "everyone"))
+    world.publish("own", "Lunch is served at noon.")
+    expected = world.search(reader(), SearchRequest(LEAVE))
+    assert [item.key.document_id for item in expected.results] == ["own"]
+    unfiltered(world)
+    result = world.search(reader(), SearchRequest(LEAVE))
+    assert [item.key.document_id for item in result.results] == ["own"]
+    own = result.results[0].scores
+    assert own.semantic is not None
+    assert own.semantic.rank == 1
+    assert result.withheld == {"tenant-mismatch": 1}
+    answer = world.answers(reader(), AnswerRequest(SearchRequest(LEAVE), preset="lenient"))
+    assert {item.key.document_id for item in answer.evidence} == {"own"}
+    assert answer.envelope is None
+
+
+# who is told
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "results"),
+    [("query", "query/search", "results"), ("gate", "gate/answer", "evidence")],
+)
+@pytest.mark.parametrize("auditor", [False, True])
+def test_what_was_withheld_and_raw_scores_are_told_to_auditors_only(
+    monkeypatch: pytest.MonkeyPatch,
+    world: World,
+    function: str,
+    given: str,
+    results: str,
+    auditor: bool,
+) -> None:
+    unfiltered(world)
+    edge = Edge(clock=world.clock, max_token_age=timedelta(hours=1))
+    app = load(
+        monkeypatch,
+        function,
+        search=lambda: world.search,
+        answers=lambda: world.answers,
+        edge=lambda: edge,
+    )
+    asked = event(given)
+    scopes = "custody/read custody/audit" if auditor else "custody/read"
+    asked["requestContext"]["authorizer"]["scope"] = scopes
+    body = json.loads(app.handler(asked, None)["body"])
+    assert body[results]
+    assert ("withheld" in body) is auditor
+    for item in body[results]:
+        assert item["document_id"] == "open"
+        assert ("score" in item["scores"]["semantic"]) is auditor
+    assert ("acl-denied" in json.dumps(body)) is auditor
