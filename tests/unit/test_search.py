@@ -402,6 +402,50 @@ def test_linear_fusion_is_the_other_choice(world: World) -> None:
     assert world.policies.rankers == ["linear"]
 
 
+@pytest.mark.parametrize(
+    ("given", "weights"),
+    [
+        ((1.0, 1.0), {"semantic": 1.0, "lexical": 1.0}),
+        ((3.0, 1.0), {"semantic": 1.5, "lexical": 0.5}),
+        ((0.1, 0.3), {"semantic": 0.5, "lexical": 1.5}),
+    ],
+)
+def test_legs_weigh_what_the_settings_say_on_the_scale_of_the_policy(
+    world: World, given: tuple[float, float], weights: dict[str, float]
+) -> None:
+    world.retriever._leg_weights = dict(zip(("semantic", "lexical"), given, strict=True))
+    world.publish("near", "Parental leave.")
+    result = search(world)
+    for item in result.results:
+        legs = {"semantic": item.scores.semantic, "lexical": item.scores.lexical}
+        expected = sum(weights[name] / (60 + leg.rank) for name, leg in legs.items() if leg)
+        assert item.scores.fused == pytest.approx(expected)
+        assert item.scores.fused <= 2 / 61
+    assert _weights_in_trace(world, result) == pytest.approx(weights)
+
+
+@pytest.mark.parametrize(
+    ("changes", "weights"),
+    [
+        ({"route": "sparse"}, {"lexical": 1.0}),
+        ({"route": "dense"}, {"semantic": 1.0}),
+        ({"fusion": "linear"}, {"semantic": 0.6, "lexical": 0.4}),
+        ({"fusion": "linear", "route": "sparse"}, {"lexical": 1.0}),
+    ],
+)
+def test_the_trace_records_what_each_leg_weighed(
+    world: World, changes: dict[str, Any], weights: dict[str, float]
+) -> None:
+    assert _weights_in_trace(world, search(world, **changes)) == weights
+
+
+def _weights_in_trace(world: World, result: SearchResult) -> Any:
+    stored = world.traces.get("acme", result.trace_id)
+    assert stored is not None
+    retrieval: Any = stored[1]["retrieval"]
+    return retrieval["weights"]
+
+
 # Degraded
 
 

@@ -220,7 +220,14 @@ def _policies() -> ActivePolicies:
 def _retriever() -> Retriever:
     from custody.application.retrieval import Retriever
 
-    return Retriever(index=index(), ledger=ledger(), check=_check(), policies=_policies())
+    ranking = env.settings(env.RankingSettings)
+    return Retriever(
+        index=index(),
+        ledger=ledger(),
+        check=_check(),
+        policies=_policies(),
+        leg_weights={"semantic": ranking.semantic_weight, "lexical": ranking.lexical_weight},
+    )
 
 
 @cache

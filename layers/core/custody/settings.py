@@ -66,6 +66,16 @@ class ModelSettings(_Group):
     model: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")] = "minilm"
 
 
+type Weight = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)]
+
+
+class RankingSettings(_Group):
+    """What a leg weighs in rank fusion, relative to the other one."""
+
+    semantic_weight: Weight = 1.0
+    lexical_weight: Weight = 1.0
+
+
 class SigningSettings(_Group):
     """Keys by ARN: signing by alias is denied where a policy names the key's ARN."""
 
@@ -157,13 +167,21 @@ SETTINGS_OF_FUNCTION: dict[str, tuple[type[_Group], ...]] = {
         SigningSettings,
         EraseQueueSettings,
     ),
-    "query": (PrincipalSettings, LedgerSettings, TraceSettings, IndexSettings, ModelSettings),
+    "query": (
+        PrincipalSettings,
+        LedgerSettings,
+        TraceSettings,
+        IndexSettings,
+        ModelSettings,
+        RankingSettings,
+    ),
     "gate": (
         PrincipalSettings,
         LedgerSettings,
         TraceSettings,
         IndexSettings,
         ModelSettings,
+        RankingSettings,
         BucketSettings,
     ),
     "erase": (PrincipalSettings, LedgerSettings, IdempotencySettings, EraseQueueSettings),

@@ -7,6 +7,7 @@ withheld is taken out before ranks are given, so it moves nobody's rank.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,7 @@ from custody.domain.model import (
 from custody.domain.search import Hit, IndexEntry, LegHits, LegQuery
 from custody.errors import IntegrityError, Unavailable
 
+_LINEAR_WEIGHTS = dict(zip(("semantic", "lexical"), fusion.LINEAR_WEIGHTS, strict=True))
 RECENT = timedelta(seconds=60)  # a flip later than this, seen from here, may have raced the search
 
 
@@ -78,18 +80,22 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """``ranked``: every survivor, best first. ``withheld``: reason to number of candidates."""
+    """``ranked``: every survivor, best first. ``withheld``: reason to number of candidates.
+    ``weights``: of the legs that ranked, as they were fused."""
 
     ranked: tuple[Ranked, ...]
     standing: Standing
     policy: PolicyUse
     outcomes: Mapping[Outcome, int] = field(default_factory=dict)
     withheld: Mapping[str, int] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
     refetched: bool = False
 
 
 class Retriever:
-    """Safe to share between threads. Raises Unavailable (index-, ledger-, policy-unavailable,
+    """Safe to share between threads. ``leg_weights``: of each leg in RRF, relative to the other's:
+    they are scaled to sum to the number of legs, so that the scores keep the scale that a policy's
+    bounds belong to. Raises Unavailable (index-, ledger-, policy-unavailable,
     model-revision-mismatch) and Unauthenticated(token-revoked)."""
 
     def __init__(
@@ -136,6 +142,7 @@ class Retriever:
             policy=PolicyUse.of(ref),
             outcomes=+outcomes,
             withheld=Counter(map(_reason, refused)),
+            weights=self._weights(plan),
             refetched=refetched,
         )
 
@@ -218,15 +225,20 @@ class Retriever:
             for item in weighed
         ]
 
+    def _weights(self, plan: Plan) -> dict[str, float]:
+        chosen = self._leg_weights if plan.fusion == "rrf" else _LINEAR_WEIGHTS
+        total = math.fsum(chosen[name] for name in plan.legs)
+        whole = len(plan.legs) if plan.fusion == "rrf" else 1.0
+        return {name: chosen[name] * whole / total for name in plan.legs}
+
     def _fuse(self, legs: Mapping[str, list[tuple[str, float]]], plan: Plan) -> list[fusion.Fused]:
         depth = plan.query.depth
         config = fusion.RRFConfig(retrieve_k=depth, final_k=2 * depth)
+        given = self._weights(plan)
+        weights = [given[name] for name in legs]
+        fuse = fusion.fuse if plan.fusion == "rrf" else fusion.fuse_linear
         try:
-            if plan.fusion == "rrf":
-                weights = [self._leg_weights[name] for name in legs]
-                return fusion.fuse(*legs.values(), config=config, weights=weights)
-            weights = list(fusion.LINEAR_WEIGHTS) if len(legs) == 2 else [1.0]
-            return fusion.fuse_linear(*legs.values(), config=config, weights=weights)
+            return fuse(*legs.values(), config=config, weights=weights)
         except IntegrityError as error:
             raise Unavailable(
                 "The index gave a list that can't be ranked.", code="index-unavailable"

@@ -291,6 +291,7 @@ def retrieval_trace(retrieval: Retrieval) -> Mapping[str, object]:
         "epoch": retrieval.standing.control.epoch,
         "outcomes": {outcome.value: count for outcome, count in retrieval.outcomes.items()},
         "withheld": dict(retrieval.withheld),
+        "weights": dict(retrieval.weights),
         "refetched": retrieval.refetched,
     }
 
