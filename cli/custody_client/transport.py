@@ -85,7 +85,9 @@ class Transport:
                 sent["authorization"] = f"Bearer {self._current_token()}"
             content = None
             if body is not None:
-                content = json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+                text = json.dumps(body, ensure_ascii=False, allow_nan=False)
+                # Bare, it would look like bytes that a gateway could not read as UTF-8.
+                content = text.replace("\ufffd", "\\ufffd").encode()
                 sent["content-type"] = "application/json"
             query = {name: value for name, value in (params or {}).items() if value is not None}
             response = self._exchange(method, path, content, query, sent)

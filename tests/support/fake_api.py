@@ -152,7 +152,7 @@ class FakeApi:
         if known and known["content_sha256"] == digest:
             return Scripted(200, _published(known) | {"unchanged": True})
         if body["source_id"] not in self.sources:
-            return problem(422, "invalid-field", "There is no such source.", "source_id")
+            return problem(404, "source-not-found", "There is no such source.", "source_id")
         document = self._store(
             body["document_id"], body["source_id"], body["document_id"], raw, body.get("title")
         )
@@ -243,6 +243,8 @@ class FakeApi:
 
     def _create_upload(self, seen: Seen) -> Scripted:
         body = seen.json
+        if body["source_id"] not in self.sources:
+            return problem(404, "source-not-found", "There is no such source.", "source_id")
         url = f"{self.origin}/upload/{body['source_id']}/{body['name']}"
         headers = {"content-type": body["content_type"], "x-amz-meta-size": str(body["bytes"])}
         return Scripted(201, {"url": url, "headers": headers, "expires_at": "2030-01-01T00:00:00Z"})

@@ -146,6 +146,9 @@ def _send(
 
     box = S3Drop(target.bucket, target.tenant, endpoint_url=target.endpoint_url, aws=target.aws)
     files = [item for item in todo if isinstance(item, FileItem)]
+    # Whether the source takes this caller's files is asked first: what becomes of a drop is told
+    # to its source's writers only, so others would wait for nothing. An unused ticket is nothing.
+    client.create_upload(source, "question.txt", "text/plain", 1)
     with bar("Dropping and publishing", 2 * len(files)) as advance:
         return through_drop(client, box, source, files, pace, advance)
 

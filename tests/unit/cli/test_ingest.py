@@ -151,6 +151,23 @@ def test_a_source_is_put_where_it_is_missing_and_asked_for(stack, api, folder, r
     assert len(api.calls("PUT", "/v1/sources/fresh")) == puts == 1
 
 
+@pytest.mark.parametrize("way", ["drop", "api"])
+def test_a_source_that_is_not_there_is_told_at_once(stack, api, folder, run, way):
+    result = run("ingest", str(folder / "deep"), "--source", "none", "--via", way)
+    assert result.exit_code == 1
+    assert "source-not-found" in result.output
+    assert api.drops == {}
+    assert api.documents == {}
+
+
+def test_a_source_of_other_writers_takes_no_drop(stack, api, folder, run):
+    api.scripted.append(problem(403, "not-a-writer", "The caller is no writer of this source."))
+    result = run("ingest", str(folder / "deep"), "--source", "notes")
+    assert result.exit_code == 1
+    assert "not-a-writer" in result.stderr
+    assert api.drops == {}
+
+
 def test_a_source_is_never_put_on_another_deployment(monkeypatch, no_stack, api, folder, run):
     monkeypatch.setenv("CUSTODY_API_URL", api.url)
     monkeypatch.setenv("CUSTODY_TOKEN", "t")

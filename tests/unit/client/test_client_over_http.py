@@ -100,6 +100,7 @@ def test_an_upload_sends_exactly_the_ticket_s_headers_and_never_the_token(
 ):
     file = tmp_path / "big.txt"
     file.write_text("sluice " * 1000)
+    client.put_source("s", trust_domain="d", writers=["user:u"])
     client.upload_file(file, "s", name="folder/big.txt")
     (put,) = api.calls("PUT", "/upload/s/folder/big.txt")
     assert "authorization" not in put.headers
