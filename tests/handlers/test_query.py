@@ -72,6 +72,39 @@ def test_each_event_gets_its_answer_and_bad_ones_reach_nothing(
         assert world.ledger.reads == 0
 
 
+@pytest.mark.parametrize(
+    ("fields", "field", "code"),
+    [
+        ({"filters": {"team": "a"}}, "filters", "unknown-field"),
+        ({"filter": {"trust_domain": "official"}}, "filter.trust_domain", "unknown-field"),
+        ({"filter": {"source_ids": ["wiki"]}}, "filter.source_ids", "unknown-field"),
+        ({"filter": {"acl": "everyone"}}, "filter.acl", "unknown-field"),
+        ({"filter": {"": "x"}}, "filter.", "unknown-field"),
+        ({"filter": {"a\nb": "x"}}, "filter.a\nb", "unknown-field"),
+        ({"filter": {"n" * 129: "x"}}, "filter." + "n" * 128, "unknown-field"),
+        ({"filter": {"year": {"gt": 1}}}, None, "unknown-field"),
+        ({"filter": {"year": {}}}, "filter.year", "invalid-field"),
+        ({"filter": {"year": {"gte": 1, "lte": "2026-01-01T00:00:00Z"}}}, "filter.year",
+         "invalid-field"),
+        ({"filter": {"year": {"gte": "soon"}}}, "filter.year", "invalid-field"),
+        ({"filter": {"year": None}}, None, "invalid-field"),
+        ({"filter": {"year": []}}, None, "invalid-field"),
+        ({"filter": {"year": [[1]]}}, None, "invalid-field"),
+        ({"filter": {f"f{n}": 1 for n in range(21)}}, "filter", "invalid-field"),
+    ],
+)  # fmt: skip
+def test_a_filter_that_can_not_bind_is_refused(
+    invoke: Any, world: World, fields: dict[str, Any], field: str | None, code: str
+) -> None:
+    given = event("query/search")
+    given["body"] = json.dumps(json.loads(given["body"]) | fields)
+    status, body = invoke(given)
+    assert (status, body["code"]) == (422, code), body
+    if field is not None:
+        assert body["field"] == field
+    assert world.index.queries == []
+
+
 def test_a_search_gives_the_evidence_with_where_it_comes_from(invoke: Any) -> None:
     _, body = invoke(event("query/search"))
     first = body["results"][0]

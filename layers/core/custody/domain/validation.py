@@ -21,6 +21,9 @@ MAX_TERM_CHARACTERS = 256
 MAX_TITLE_CHARACTERS = 1_000
 MAX_METADATA_BYTES = 16 * 1024
 MAX_METADATA_NAME_CHARACTERS = 128
+DECIDED_ELSEWHERE = frozenset(
+    {"tenant", "source_id", "source_ids", "trust_domain", "trust_domains", "acl", "as_of"}
+)
 MAX_PATH_BYTES = 800  # an S3 key holds 1,024 bytes, the prefixes and a suffix included
 
 _DROP_ID = re.compile(rf"(?P<source>{SOURCE_PATTERN}):[a-z2-7]{{26}}")
@@ -134,6 +137,25 @@ def _metadata_value(name: str, value: object) -> MetadataValue:
     if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
         return tuple(str(item) for item in value)
     raise Unprocessable("A value is a string, number, boolean or list of strings.", field=field)
+
+
+def filter_name(name: str) -> str:
+    """A metadata field that a search may ask for: a name that metadata can have. What a source or
+    the ledger decides is no metadata, and a document must not answer for it by its own word. Raises
+    Unprocessable(unknown-field)."""
+    field = f"filter.{name[:MAX_METADATA_NAME_CHARACTERS]}"
+    if name in DECIDED_ELSEWHERE:
+        raise Unprocessable(
+            "This is no metadata field; source_ids and trust_domains are fields of the request.",
+            code="unknown-field",
+            field=field,
+        )
+    try:
+        return printable(name, field=field, limit=MAX_METADATA_NAME_CHARACTERS)
+    except Unprocessable:
+        raise Unprocessable(
+            "No metadata field can have this name.", code="unknown-field", field=field
+        ) from None
 
 
 def metadata(given: Mapping[str, object]) -> dict[str, MetadataValue]:

@@ -15,6 +15,8 @@ from custody.application.search import (
     SearchRequest,
     SearchResult,
 )
+from custody.domain import validation
+from custody.domain.metadata_match import conditions
 from custody.domain.model import MetadataValue
 from custody.domain.search import FilterClause, Range
 from custody.domain.timestamps import format_rfc3339
@@ -118,20 +120,19 @@ class PolicyReply(Body):
 
 
 def search_filter(given: Mapping[str, Clause] | None) -> dict[str, FilterClause]:
-    """Clauses as the index takes them. Raises Unprocessable(invalid-field)."""
-    return {name: _clause(f"filter.{name}", clause) for name, clause in (given or {}).items()}
+    """Clauses as the index takes them. Raises Unprocessable(invalid-field | unknown-field)."""
+    found = {
+        validation.filter_name(name): _clause(clause) for name, clause in (given or {}).items()
+    }
+    conditions(found)  # a range that can't bind is refused before anything is asked
+    return found
 
 
-def _clause(field: str, clause: Clause) -> FilterClause:
+def _clause(clause: Clause) -> FilterClause:
     if isinstance(clause, list):
         values: tuple[MetadataValue, ...] = tuple(clause)
         return values
     if isinstance(clause, RangeClause):
-        bounds = [bound for bound in (clause.gte, clause.lte) if bound is not None]
-        if not bounds:
-            raise Unprocessable("A range needs gte, lte or both.", field=field)
-        if len({isinstance(bound, str) for bound in bounds}) > 1:
-            raise Unprocessable("A range is of numbers or of texts, not of both.", field=field)
         return Range(gte=clause.gte, lte=clause.lte)
     return clause
 
