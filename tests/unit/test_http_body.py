@@ -72,6 +72,12 @@ def test_text_that_is_not_whole_unicode_is_refused(raw: bytes) -> None:
     assert refused(raw)[:2] == (BadRequest, "invalid-utf8")
 
 
+def test_what_a_gateway_put_for_bytes_that_were_no_utf8_is_refused_unless_it_is_escaped() -> None:
+    replaced = b'{"name": "caf\xe9"}'.decode("utf-8", "replace").encode()
+    assert refused(replaced)[:2] == (BadRequest, "invalid-utf8")
+    assert parse_body(Example, b'{"name": "a \\ufffd"}').name == "a \ufffd"
+
+
 def test_a_surrogate_pair_is_one_character() -> None:
     assert parse_body(Example, b'{"name": "\\ud83d\\ude00"}').name == "\U0001f600"
 

@@ -79,6 +79,14 @@ def test_bytes_travel_in_base64_and_times_in_utc():
     assert body["metadata"] == {"year": 2026}
 
 
+def test_a_replacement_character_is_sent_escaped_so_that_it_is_taken_as_meant():
+    client, sent = client_for()
+    client.search("what is \\\ufffd for é")
+    assert "\ufffd".encode() not in sent.requests[0].content
+    assert "é".encode() in sent.requests[0].content
+    assert body_of(sent.requests[0]) == {"query": "what is \\\ufffd for é"}
+
+
 def test_a_time_without_a_zone_is_refused_before_anything_is_sent():
     client, sent = client_for()
     with pytest.raises(ValueError, match="time zone"):

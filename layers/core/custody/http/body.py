@@ -22,6 +22,7 @@ from custody.errors import BadRequest, TooLarge, Unprocessable
 
 MAX_BODY_BYTES = 6 * 1024 * 1024
 MAX_DEPTH = 32
+REPLACEMENT = "\ufffd"
 
 
 class Body(BaseModel):
@@ -108,12 +109,18 @@ def body_bytes(body: str | None, *, is_base64: bool, limit: int = MAX_BODY_BYTES
 def read_json(raw: bytes) -> object:
     """Strict JSON: RFC 8259 only, no repeated key, bounded depth, whole Unicode characters.
 
-    Raises BadRequest(malformed-json | invalid-utf8).
+    A gateway that hands bodies over as text puts U+FFFD where the bytes were not UTF-8, so the bare
+    character is refused; who means it escapes it. Raises BadRequest(malformed-json | invalid-utf8).
     """
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         raise BadRequest("The body is not valid UTF-8.", code="invalid-utf8") from None
+    if REPLACEMENT in text:
+        raise BadRequest(
+            "The body is not valid UTF-8, or holds a bare U+FFFD; write that one as \\ufffd.",
+            code="invalid-utf8",
+        )
     if not text.strip():
         raise _malformed("A JSON body is needed.")
     try:
