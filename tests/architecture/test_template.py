@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from custody.errors import CustodyError
+from custody.http.problem import PROBLEM_TYPE, problem
 from tests.architecture.template_facts import (
     Properties,
     as_list,
@@ -227,3 +229,29 @@ def test_ids_are_read_from_outputs_and_exist() -> None:
     for output in outputs.values():
         for name in re.findall(r"\$\{([A-Za-z:]+)", json.dumps(output["Value"])):
             assert name in known
+
+
+def gateway_responses() -> dict[str, Properties]:
+    (api,) = of_type("AWS::Serverless::Api").values()
+    found: dict[str, Properties] = api["GatewayResponses"]
+    return found
+
+
+@pytest.mark.parametrize("name", gateway_responses())
+def test_what_the_gateway_refuses_is_a_problem_like_any_other(name: str) -> None:
+    told = gateway_responses()[name]
+    body = json.loads(told["ResponseTemplates"]["application/json"])
+    error = CustodyError(body["detail"], code=body["code"])
+    error.status = told["StatusCode"]
+    expected = problem(error, "$context.requestId")
+    if error.status == 500:
+        expected |= {"detail": body["detail"]}
+    assert body == expected
+    assert told["ResponseParameters"]["Headers"]["Content-Type"] == f"'{PROBLEM_TYPE}'"
+
+
+def test_the_gateway_s_own_refusals_are_all_told() -> None:
+    assert {"UNAUTHORIZED", "ACCESS_DENIED", "AUTHORIZER_FAILURE", "MISSING_AUTHENTICATION_TOKEN",
+            "REQUEST_TOO_LARGE", "THROTTLED", "INTEGRATION_TIMEOUT", "DEFAULT_5XX"} <= set(
+        gateway_responses()
+    )  # fmt: skip
