@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from custody.domain.model import Principal, Scope
+from custody.domain.validation import ANY_REVISION
 from custody.errors import ConfigurationError, Unavailable
 from custody.http import Api, Body, Edge, Reply, Request
+from custody.http.idempotent import if_match
 from custody.http.principal import principal_from_context, principal_to_context
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -246,3 +248,27 @@ def test_counts_are_written_as_metrics(capsys: pytest.CaptureFixture[str]) -> No
     metric = next(line for line in lines if "_aws" in line)
     assert metric["Served"] == [2.0]
     assert metric["function"] == "example"
+
+
+@pytest.mark.parametrize(
+    ("header", "revision"),
+    [(None, None), ('"7"', 7), ("7", 7), ('W/"7"', 7), (' "7" ', 7), ("*", ANY_REVISION)],
+)
+def test_if_match_is_read(header: str | None, revision: int | None) -> None:
+    seen: list[int | None] = []
+
+    def call(request: Request[Any, Any]) -> Reply:
+        seen.append(if_match(request))
+        return Reply({}, status=201)
+
+    headers = {} if header is None else {"If-Match": header}
+    assert build(call)(event(headers=headers), None)["statusCode"] == 201
+    assert seen == [revision]
+
+
+@pytest.mark.parametrize("header", ["", "latest", '"1", "2"', "-1", '"1'])
+def test_an_if_match_that_is_no_revision_of_ours_is_refused(header: str) -> None:
+    api = build(lambda request: Reply({"revision": if_match(request)}, status=201))
+    response = api(event(headers={"If-Match": header}), None)
+    assert response["statusCode"] == 422
+    assert json.loads(str(response["body"]))["field"] == "If-Match"

@@ -10,6 +10,7 @@ import pytest
 from custody.application.accept import DocumentRequest
 from custody.domain.jobs import CleanupJob, EmbedJob, ParseJob, PublishJob
 from custody.domain.model import DocumentKey, VersionState
+from custody.domain.validation import ANY_REVISION
 from custody.errors import (
     Conflict,
     CustodyError,
@@ -379,6 +380,15 @@ def test_if_match_holds_a_write_to_what_was_read(world: World) -> None:
     world.documents.put(WRITER, request(text="new", if_match=head.revision))
     assert world.texts() == {"new"}
     assert done.record.version == 1
+
+
+def test_if_match_of_any_revision_asks_that_there_be_one(world: World) -> None:
+    with pytest.raises(PreconditionFailed):
+        world.documents.put(WRITER, request(if_match=ANY_REVISION))
+    assert world.ledger.head(GUIDE) is None
+    world.documents.put(WRITER, request())
+    world.documents.put(WRITER, request(text="new", if_match=ANY_REVISION))
+    assert world.texts() == {"new"}
 
 
 def test_a_quarantined_source_takes_nothing(world: World) -> None:

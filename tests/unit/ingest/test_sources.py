@@ -10,6 +10,7 @@ import pytest
 from custody.application.govern import SourceRequest
 from custody.domain.model import Acl, Scope, Source, SourceKey, SourceState
 from custody.domain.sources import is_writer, within
+from custody.domain.validation import ANY_REVISION
 from custody.errors import CustodyError, Forbidden, PreconditionFailed, Unprocessable
 from tests.support.ingest_world import GOVERNOR, TENANT, WRITER, World, principal
 
@@ -54,6 +55,13 @@ def test_a_write_that_loses_a_race_is_tried_on_what_won(world: World) -> None:
     world.ledger.put_source = contended  # type: ignore[method-assign]
     done = world.govern.put(GOVERNOR, replace(REQUEST, trust_domain="board"))
     assert (done.source.state, done.source.trust_domain) == (SourceState.RETIRED, "board")
+
+
+def test_if_match_of_any_revision_replaces_only(world: World) -> None:
+    with pytest.raises(PreconditionFailed):
+        world.govern.put(GOVERNOR, replace(REQUEST, if_match=ANY_REVISION))
+    world.govern.put(GOVERNOR, REQUEST)
+    assert not world.govern.put(GOVERNOR, replace(REQUEST, if_match=ANY_REVISION)).created
 
 
 def test_if_match_zero_creates_only(world: World) -> None:

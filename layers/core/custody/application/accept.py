@@ -181,5 +181,5 @@ def _check_head(head: Head | None, source: Source, if_match: int | None) -> None
             code="document-owned-elsewhere",
             field="document_id",
         )
-    if if_match is not None and if_match != (head.revision if head else 0):
+    if not validation.still_is(if_match, head.revision if head else 0):
         raise PreconditionFailed("The document has changed since it was read.")

@@ -89,7 +89,7 @@ def _judge(principal: Principal, seen: Seen, request: AclRequest) -> Acl:
     writes = seen.source is not None and sources.is_writer(principal, seen.source)
     if tenant != principal.tenant or not (writes or principal.may(Scope.GOVERN)):
         raise Forbidden("The caller is no writer of this source.", code="not-a-writer")
-    if request.if_match not in (None, seen.head.revision):
+    if not validation.still_is(request.if_match, seen.head.revision):
         raise PreconditionFailed("The document has changed since it was read.")
     if seen.source is None:
         raise Conflict("The document's source is not registered.", code="source-not-found")

@@ -44,7 +44,7 @@ class Erase:
                 writes or principal.may(Scope.GOVERN)
             ):
                 raise Forbidden("The caller is no writer of this source.", code="not-a-writer")
-            if request.if_match not in (None, seen.head.revision):
+            if not validation.still_is(request.if_match, seen.head.revision):
                 raise PreconditionFailed("The document has changed since it was read.")
             try:
                 return self.erasing.erase(

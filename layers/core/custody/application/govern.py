@@ -54,7 +54,7 @@ class Govern:
             read = standing(self.ledger, principal, (), (wanted.key,))
             stored = read.sources.get(wanted.key)
             revision = stored.revision if stored else 0
-            if request.if_match not in (None, revision):
+            if not validation.still_is(request.if_match, revision):
                 raise PreconditionFailed("The source has changed since it was read.")
             now = self.clock.now()
             draft = replace(wanted, created_at=now, updated_at=now)

@@ -24,6 +24,7 @@ MAX_METADATA_NAME_CHARACTERS = 128
 DECIDED_ELSEWHERE = frozenset(
     {"tenant", "source_id", "source_ids", "trust_domain", "trust_domains", "acl", "as_of"}
 )
+ANY_REVISION = -1
 MAX_PATH_BYTES = 800  # an S3 key holds 1,024 bytes, the prefixes and a suffix included
 
 _DROP_ID = re.compile(rf"(?P<source>{SOURCE_PATTERN}):[a-z2-7]{{26}}")
@@ -156,6 +157,14 @@ def filter_name(name: str) -> str:
         raise Unprocessable(
             "No metadata field can have this name.", code="unknown-field", field=field
         ) from None
+
+
+def still_is(if_match: int | None, revision: int) -> bool:
+    """Does the revision that a caller names still stand? None names none; ``ANY_REVISION`` asks
+    that there be one at all (a revision of 0 is something that does not exist)."""
+    if if_match is None:
+        return True
+    return revision > 0 if if_match == ANY_REVISION else if_match == revision
 
 
 def metadata(given: Mapping[str, object]) -> dict[str, MetadataValue]:

@@ -9,13 +9,14 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from custody.application.idempotency import Idempotency, StoredReply, attempt_of
+from custody.domain.validation import ANY_REVISION
 from custody.errors import Unprocessable
 from custody.http.api import Reply, Request
 
 WRITE_HEADERS = {"Idempotency-Key": False}
 GUARDED_HEADERS = {"Idempotency-Key": False, "If-Match": False}
 
-_ETAG = re.compile(r'(?:W/)?"?(?P<revision>[0-9]{1,15})"?')
+_ETAG = re.compile(r'(?:W/)?(?P<quote>"?)(?P<revision>[0-9]{1,15})(?P=quote)')
 
 
 def etag(revision: int) -> dict[str, str]:
@@ -23,10 +24,12 @@ def etag(revision: int) -> dict[str, str]:
 
 
 def if_match(request: Request[Any, Any]) -> int | None:
-    """The revision that the caller read; None without the header or with ``*``."""
+    """The revision that the caller read; None without the header, ANY_REVISION with ``*``."""
     given = request.header("if-match")
-    if given is None or given.strip() == "*":
+    if given is None:
         return None
+    if given.strip() == "*":
+        return ANY_REVISION
     match = _ETAG.fullmatch(given.strip())
     if match is None:
         raise Unprocessable("If-Match is an ETag that this service gave.", field="If-Match")
