@@ -8,21 +8,54 @@ something that the caller may not see.
 =====================  ======  =====================================================================
 class                  status  codes
 =====================  ======  =====================================================================
-``BadRequest``         400     malformed-json, invalid-utf8, …
-``Unauthenticated``    401     token-missing, token-invalid, token-expired, tenant-missing, …
-``Forbidden``          403     scope-missing, not-a-writer, …
-``NotFound``           404     not-found (also for what exists and may not be seen)
-``Conflict``           409     document-owned-elsewhere, version-conflict, idempotency-in-progress
+``BadRequest``         400     bad-request, malformed-json, malformed-body, invalid-utf8,
+                               unexpected-body, invalid-cursor
+``Unauthenticated``    401     token-missing, token-invalid, token-expired, token-revoked,
+                               tenant-missing, groups-incomplete
+``Forbidden``          403     forbidden, scope-missing, not-a-writer
+``NotFound``           404     not-found (also for what exists and may not be seen),
+                               source-not-found
+``Conflict``           409     version-conflict, document-owned-elsewhere, document-not-live,
+                               source-quarantined, source-retired, source-not-found, key-revoked,
+                               idempotency-in-progress
 ``PreconditionFailed`` 412     if-match-failed
-``TooLarge``           413     body-too-large, object-too-large
-``UnsupportedMedia``   415     type-not-supported, type-mismatch
-``Unprocessable``      422     invalid-field, unknown-field, acl-required, not-available, …
-``TooManyRequests``    429     throttled, quota-exceeded
-``Unavailable``        503     index-unavailable, ledger-unavailable, signer-unavailable,
-                               store-unavailable, policy-unavailable, model-unavailable
-``Rejected``           —       a drop that can't become a document; its codes go to the reject record
-``IntegrityError``     —       bytes that fail a digest, a signature or a schema they must satisfy
-``ConfigurationError`` —       the deployment itself is wrong; raised at start
+``TooLarge``           413     body-too-large, object-too-large, item-too-large
+``UnsupportedMedia``   415     type-not-supported, type-mismatch, and what else of Rejected a
+                               first look at the bytes finds
+``Unprocessable``      422     invalid-field, unknown-field, not-available, acl-required,
+                               acl-too-wide, empty-document, invalid-path, reserved-document-id,
+                               query-not-embeddable, reply-too-large, idempotency-key-reused; and
+                               the code of Rejected when a posted document was rejected
+``TooManyRequests``    429     throttled
+``Unavailable``        503     unavailable, index-unavailable, index-mapping-mismatch,
+                               model-revision-mismatch, ledger-unavailable, policy-unavailable,
+                               model-unavailable, store-unavailable, queue-unavailable,
+                               trace-unavailable, idempotency-unavailable, signer-unavailable,
+                               issuer-unavailable, parser-unavailable, erasure-partial
+``Rejected``           —       a drop or a version that can't become a document; the code goes to
+                               its record and to the reject record: rejected, type-not-supported,
+                               type-mismatch, charset-not-supported, invalid-charset, invalid-utf8,
+                               empty-document, document-too-large, document-too-complex,
+                               too-many-chunks, object-too-large, malformed-json, malformed-csv,
+                               malformed-pdf, encrypted-pdf, invalid-path, unknown-source,
+                               source-quarantined, source-retired, acl-required, acl-too-wide,
+                               sidecar-malformed, sidecar-too-large, sidecar-claims-trust,
+                               sidecar-acl-too-wide, sidecar-forbidden, model-revision-changed,
+                               document-owned-elsewhere
+``IntegrityError``     —       bytes that fail a digest, a signature or a schema they must satisfy;
+                               told to callers as internal, or as 503 where the index is at fault.
+                               Its codes go to the log: integrity, malformed-json, malformed-event,
+                               malformed-job, malformed-item, malformed-chunks, malformed-envelope,
+                               malformed-statement, not-canonical, not-verified, root-mismatch,
+                               parts-missing, vectors-missing, unknown-part, source-missing,
+                               statement-missing, statement-incomplete, erasure-missing,
+                               index-incomplete, index-entry-refused, index-mapping-mismatch,
+                               model-revision-mismatch, model-altered, invalid-vector,
+                               invalid-leg, invalid-fusion, invalid-candidate, invalid-policy,
+                               lineage-missing, tenant-mismatch, ledger-request
+``ConfigurationError`` —       the deployment itself is wrong; raised at start: configuration,
+                               model-manifest-invalid, bucket-not-versioned, queue-missing,
+                               index-schema
 =====================  ======  =====================================================================
 """
 
