@@ -11,7 +11,7 @@ from custody.application.ports import EvidenceIndex
 from custody.application.search import SearchRequest, SearchResult
 from custody.domain.model import Acl, Outcome, Principal, VersionState
 from custody.domain.search import Range
-from custody.domain.sufficiency import Verdict
+from custody.domain.sufficiency import Reason, Verdict
 from tests.support.search_world import World, reader
 
 QUESTION = "How many weeks of parental leave do employees get?"
@@ -104,6 +104,38 @@ def test_an_erasure_takes_effect_before_the_index_knows(world: World) -> None:
 
 def test_a_word_that_stands_nowhere_gives_no_rank(world: World) -> None:
     assert search(world, "zzzz", route="sparse").results == ()
+
+
+def test_an_empty_keyword_leg_is_no_evidence_to_the_gate(world: World) -> None:
+    answer = world.answers(reader(), AnswerRequest(SearchRequest("zzzz", route="sparse")))
+    assert answer.judgement.reasons == (Reason.NO_EVIDENCE,)
+    assert answer.evidence == ()
+    both = search(world, "zzzz", route="hybrid")
+    assert set(found(both)) == {"leave", "lunch"}
+    assert all(item.scores.lexical is None for item in both.results)
+    judged = world.answers(reader(), AnswerRequest(SearchRequest("zzzz", route="hybrid")))
+    assert judged.verdict is Verdict.INSUFFICIENT
+
+
+OTHER_SCRIPTS = [
+    ("東京都は毎年一月に駐車許可証を更新します。", "駐車許可証の更新", "育児休暇"),
+    ("停车许可证每年一月更新。", "停车许可证更新", "育儿假期"),
+    ("주차 허가증은 매년 일월에 갱신됩니다.", "주차 허가증은 갱신됩니다", "육아휴직을 신청"),
+    ("ใบอนุญาตจอดรถ ต่ออายุ ทุกเดือนมกราคม", "ใบอนุญาตจอดรถ ต่ออายุ", "ลาคลอด กี่สัปดาห์"),
+]
+
+
+@pytest.mark.parametrize(("text", "asked", "unasked"), OTHER_SCRIPTS)
+def test_the_gate_covers_terms_of_other_scripts_as_the_index_finds_them(
+    world: World, text: str, asked: str, unasked: str
+) -> None:
+    world.publish("other", text)
+    said = world.answers(reader(), AnswerRequest(SearchRequest(asked, route="sparse")))
+    assert said.evidence[0].key.document_id == "other"
+    assert said.judgement.features.coverage > 0.5
+    unsaid = world.answers(reader(), AnswerRequest(SearchRequest(unasked)))
+    assert unsaid.verdict is Verdict.INSUFFICIENT
+    assert unsaid.judgement.features.coverage == 0.0
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,10 @@ def leg(*ids: str) -> list[tuple[str, float]]:
 # the worked numbers
 
 
+def test_the_defaults_are_the_worked_ones() -> None:
+    assert RRFConfig() == RRFConfig(k=60, retrieve_k=50, final_k=10)
+
+
 def test_what_both_legs_found_comes_first() -> None:
     assert order([("a", 0.9), ("b", 0.8)], [("a", 8.0), ("c", 7.0)])[0] == "a"
 

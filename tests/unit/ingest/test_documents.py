@@ -348,6 +348,22 @@ def test_bad_input_is_refused_whole_and_writes_nothing(
     assert world.ledger.head(GUIDE) is None
 
 
+def test_exactly_the_limits_are_taken(world: World) -> None:
+    name, room = "n", 16 * 1024 - len('{"n":""}')
+    done = world.documents.put(
+        WRITER,
+        request(
+            document_id="d" * 128,
+            title="t" * 1_000,
+            acl=tuple(f"user:{n}" for n in range(200)),
+            metadata={name: "x" * room},
+        ),
+    )
+    assert (done.record.state, len(done.record.acl.allow)) == (VersionState.ACTIVE, 200)
+    with pytest.raises(Unprocessable):
+        world.documents.put(WRITER, request(metadata={name: "x" * (room + 1)}))
+
+
 def test_an_acl_is_required_and_never_wider_than_its_source(world: World) -> None:
     world.source("bare", default_acl=None, max_acl=("group:staff", "group:legal"))
     with pytest.raises(Unprocessable) as caught:
