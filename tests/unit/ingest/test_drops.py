@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -366,6 +367,25 @@ class TestRefusals:
         world.deliver(world.drop(NAME, b"x" * 11))
         assert state(world) == (DropState.REJECTED, ("object-too-large",))
         assert reads == []
+
+    def test_one_too_large_to_copy_is_refused_with_its_reason_all_the_same(
+        self, world: World
+    ) -> None:
+        event = world.drop(NAME, b"stands for six gigabytes")
+        real = world.objects.head
+
+        def head(key: str) -> Any:
+            found = real(key)
+            huge = found is not None and key == event.key
+            return replace(found, ref=replace(found.ref, size=6_000_000_000)) if huge else found
+
+        world.objects.head = head
+        world.deliver(event)
+        assert state(world) == (DropState.REJECTED, ("object-too-large",))
+        (kept,) = world.objects.keys("rejected/")
+        reason = json.loads(world.objects.get(real(kept).ref, limit=10_000))
+        assert (reason["reasons"], reason["size"]) == (["object-too-large"], 6_000_000_000)
+        assert real(event.key) is not None
 
     def test_an_unknown_source_is_refused_and_taken_once_it_is_known(self, world: World) -> None:
         key = f"incoming/{TENANT}/new/{NAME}"

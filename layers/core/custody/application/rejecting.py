@@ -14,6 +14,7 @@ from custody.domain.timestamps import format_rfc3339
 from custody.errors import Conflict, CustodyError
 
 DROP_CONNECTOR = "s3"
+MAX_COPIED_BYTES = 1_000_000_000  # S3 copies 5 GB in one call, a function's time allows less
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +24,12 @@ class Rejecting:
     clock: Clock
 
     def keep(self, incoming_key: str, ref: ObjectRef, error: CustodyError) -> None:
-        """Copy the object and write ``<copy>.reason.json``. Raises NotFound when it is gone."""
+        """Copy the object and write ``<copy>.reason.json``; of one that is too large to copy in
+        one call only the reason, and it stays where it was dropped. Raises NotFound when the
+        object is gone."""
         copy = object_keys.rejected(incoming_key)
-        self.objects.copy(ref, copy)
+        if ref.size <= MAX_COPIED_BYTES:
+            self.objects.copy(ref, copy)
         reason = {
             "reasons": [error.code],
             "detail": error.detail,
