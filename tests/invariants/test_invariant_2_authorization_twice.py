@@ -162,6 +162,20 @@ def test_a_cross_tenant_similarity_attack_finds_nothing_of_the_other_tenant() ->
     assert answer.envelope is None
 
 
+@pytest.mark.parametrize("route", ["sparse", "dense", "hybrid"])
+def test_a_shared_cache_serves_nobody_what_another_was_served(world: World, route: str) -> None:
+    """One warm container: the same question by one who may, one who may not, and another tenant."""
+    joined = reader(groups=frozenset({"staff", "admins"}))
+    stranger = reader(tenant="globex", groups=frozenset({"staff", "admins"}))
+    for _ in range(2):
+        assert set(found(world, joined, route=route)) == {"open", "closed"}
+        assert found(world, route=route) == ["open"]
+        assert found(world, stranger, route=route) == []
+        asked = [(who, AnswerRequest(SearchRequest(QUESTION))) for who in (joined, reader())]
+        told = [{i.key.document_id for i in world.answers(*each).evidence} for each in asked]
+        assert told == [{"open", "closed"}, {"open"}]
+
+
 # who is told
 
 
