@@ -9,7 +9,7 @@ import pytest
 from custody.application.answer import Answer, AnswerRequest, Stop
 from custody.application.search import SearchRequest
 from custody.domain.model import Acl, KeyStanding, Principal, VersionState
-from custody.domain.search import Hit
+from custody.domain.search import Hit, LegHits
 from custody.domain.sufficiency import Reason, Verdict
 from custody.errors import Forbidden, Unauthenticated, Unavailable, Unprocessable
 from tests.support.search_world import World, reader
@@ -326,6 +326,19 @@ def test_a_similarity_that_is_no_number_never_passes(world: World, value: float)
     )
     with pytest.raises(Unavailable):
         ask(world, threshold=0.0)
+
+
+@pytest.mark.parametrize("route", ["hybrid", "sparse"])
+def test_a_false_entry_lends_no_similarity(world: World, route: str) -> None:
+    expected = ask(world, route=route, threshold=1.0).judgement.features
+
+    def forge(hits: LegHits) -> LegHits:
+        true = hits.semantic[-1]
+        false = replace(true.entry, text=QUESTION)
+        return replace(hits, semantic=(Hit(false, 0.999), *hits.semantic))
+
+    world.index.change = forge
+    assert ask(world, route=route, threshold=1.0).judgement.features == expected
 
 
 def test_on_a_sparse_route_similarity_is_measured_but_does_not_rank(world: World) -> None:

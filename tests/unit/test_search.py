@@ -143,6 +143,27 @@ def test_a_true_copy_in_one_leg_does_not_vouch_for_a_false_one_in_the_other(worl
     assert result.outcomes[Outcome.TAMPERED] == 1
 
 
+def test_a_false_entry_lends_a_true_one_neither_rank_nor_score(world: World) -> None:
+    """Somebody puts entries under the ids of true ones into the index, made to be found first."""
+    expected = search(world)
+
+    def forge(leg: tuple[Hit, ...], top: float) -> tuple[Hit, ...]:
+        lunch = next(
+            entry for entry in world.index.entries.values() if entry.key.document_id == "lunch"
+        )
+        false = replace(lunch, text=QUESTION, vector=None)
+        return (Hit(false, top), *leg)
+
+    world.index.change = lambda hits: LegHits(
+        semantic=forge(hits.semantic, 0.999), lexical=forge(hits.lexical, 99.0)
+    )
+    result = search(world)
+    assert [(i.chunk_id, i.scores) for i in result.results] == [
+        (i.chunk_id, i.scores) for i in expected.results
+    ]
+    assert result.outcomes[Outcome.TAMPERED] == 1
+
+
 def test_an_erased_document_is_gone_whatever_the_index_holds(world: World) -> None:
     head = world.ledger.heads[search(world).results[0].key]
     world.change_head(head, state=VersionState.ERASED, erased_through=1)

@@ -189,9 +189,11 @@ class Retriever:
         plan: Plan,
         policy: reputation.ReputationPolicy,
     ) -> list[Ranked]:
+        semantic_leg = _survivors(proposals.semantic, verified)
+        lexical_leg = _survivors(proposals.lexical, verified)
         legs = {
-            name: [(hit.entry.chunk_id, hit.score) for hit in leg if hit.entry.chunk_id in verified]
-            for name, leg in (("semantic", proposals.semantic), ("lexical", proposals.lexical))
+            name: leg
+            for name, leg in (("semantic", semantic_leg), ("lexical", lexical_leg))
             if name in plan.legs
         }
         fused = self._fuse(legs, plan)
@@ -203,7 +205,7 @@ class Retriever:
         weighed = reputation.rerank(
             ((item.chunk_id, item.score) for item in fused), lineage, policy, domains
         )
-        cosine = {hit.entry.chunk_id: hit.score for hit in proposals.semantic}
+        cosine = dict(semantic_leg)
         places = {
             name: {chunk_id: LegScore(rank, score) for rank, (chunk_id, score) in enumerate(leg, 1)}
             for name, leg in legs.items()
@@ -243,6 +245,17 @@ class Retriever:
             raise Unavailable(
                 "The index gave a list that can't be ranked.", code="index-unavailable"
             ) from error
+
+
+def _survivors(leg: Iterable[Hit], verified: Mapping[str, Verified]) -> list[fusion.Scored]:
+    """Hits on the very entries that verified: a false entry under a true one's id lends it neither
+    rank nor score."""
+    return [
+        (hit.entry.chunk_id, hit.score)
+        for hit in leg
+        if (item := verified.get(hit.entry.chunk_id)) is not None
+        and (hit.entry is item.entry or hit.entry == item.entry)
+    ]
 
 
 def _distinct(hits: Iterable[Hit]) -> list[IndexEntry]:
