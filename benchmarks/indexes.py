@@ -34,7 +34,7 @@ def opensearch_url(progress: Progress) -> Iterator[str]:
     if lacks is not None:
         raise SystemExit(f"OpenSearch can't be started: {lacks}")
     folder = Path(tempfile.mkdtemp(prefix="custody-benchmark-"))
-    port = net.free_port()
+    port = net.choose(0, what="OpenSearch", option="OPENSEARCH_URL")
     try:
         node = opensearch.start(folder, port, progress)
     except LocalStackError as error:

@@ -1,5 +1,5 @@
 import math
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,7 +22,7 @@ LINEAGE = {"a": "acme/forum", "b": "acme/handbook", "c": "acme/new"}
 
 def test_the_evidence_of_a_candidate_has_the_seven_fields() -> None:
     (found,) = rerank([("b", 0.45)], LINEAGE, POLICY)
-    assert asdict(found) == {
+    assert found._asdict() == {
         "chunk_id": "b",
         "source_id": "acme/handbook",
         "raw_similarity": 0.45,

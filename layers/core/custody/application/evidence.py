@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from custody.domain.model import DocumentKey, PolicyRef, SourceKey
 
 
-@dataclass(frozen=True, slots=True)
-class LegScore:
+class LegScore(NamedTuple):
     """``score``: BM25 or the cosine, as the leg gave it; only auditors are told."""
 
     rank: int
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
+class Scores(NamedTuple):
     """``fused``: the ranker's score before reputation, ``normalized`` by the policy's bounds."""
 
     semantic: LegScore | None

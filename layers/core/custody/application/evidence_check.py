@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
+from typing import NamedTuple
 
 from custody.application.ports import Verifier
 from custody.domain import access, identifiers, merkle, statement
@@ -68,8 +69,7 @@ class Verified:
         return text_sha256(self.entry.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """``reason``: a stable code in kebab case, None when verified. ``denial``: of UNAUTHORIZED."""
 
     entry: IndexEntry

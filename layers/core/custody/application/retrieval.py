@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from custody.application.evidence import LegScore, PolicyUse, Scores
 from custody.application.evidence_check import EvidenceCheck, Finding, Verified
@@ -65,8 +65,7 @@ class Plan:
         return tuple(name for name, ranks in named if ranks)
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """A verified candidate with its place. ``cosine``: with the query vector, where known."""
 
     verified: Verified
@@ -298,7 +297,7 @@ def _merge(
             continue
         known = best.get(item.chunk_id)
         if known is None or known.scores.final < item.scores.final:
-            best[item.chunk_id] = replace(item, verified=finding.verified)
+            best[item.chunk_id] = item._replace(verified=finding.verified)
     return sorted(best.values(), key=lambda item: (-item.scores.final, item.chunk_id))
 
 

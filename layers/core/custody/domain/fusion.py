@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from custody.errors import IntegrityError
 
@@ -36,8 +37,7 @@ class RRFConfig:
             raise IntegrityError("k >= 0, retrieve_k and final_k >= 1", code="invalid-fusion")
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
+class Fused(NamedTuple):
     """``ranks``: this id's rank in each leg, from 1; None where the leg does not hold it."""
 
     chunk_id: str

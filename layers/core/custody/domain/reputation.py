@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from custody.domain.model import SourceKey
 from custody.errors import IntegrityError
@@ -72,8 +73,7 @@ class ReputationPolicy:
         return (raw - low) / (high - low)
 
 
-@dataclass(frozen=True, slots=True)
-class ReputationEvidence:
+class ReputationEvidence(NamedTuple):
     """How one candidate came to its place: the seven fields that a trace keeps."""
 
     chunk_id: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -93,8 +94,7 @@ class IndexEntry:
     valid_to: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """One proposal of one leg. ``score``: BM25, or the cosine in -1..1. ``entry.vector`` is None."""
 
     entry: IndexEntry
