@@ -164,6 +164,22 @@ def test_a_false_entry_lends_a_true_one_neither_rank_nor_score(world: World) -> 
     assert result.outcomes[Outcome.TAMPERED] == 1
 
 
+def test_legs_that_saw_different_rights_of_one_chunk_both_count(world: World) -> None:
+    """An ACL that widens in the index between the two legs: each proposal verifies by itself."""
+    expected = search(world)
+    world.index.change = lambda hits: replace(
+        hits,
+        lexical=tuple(
+            Hit(replace(hit.entry, acl=(*hit.entry.acl, "user:bob")), hit.score)
+            for hit in hits.lexical
+        ),
+    )
+    result = search(world)
+    assert [(i.chunk_id, i.scores) for i in result.results] == [
+        (i.chunk_id, i.scores) for i in expected.results
+    ]
+
+
 def test_an_erased_document_is_gone_whatever_the_index_holds(world: World) -> None:
     head = world.ledger.heads[search(world).results[0].key]
     world.change_head(head, state=VersionState.ERASED, erased_through=1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
@@ -128,7 +128,8 @@ class Retriever:
         ref, policy = self._policies.reputation(
             standing.control, fusion.ranker(plan.fusion, len(plan.legs))
         )
-        ranked = self._rank(proposals, verified, plan, policy)
+        good = {id(finding.entry) for finding in findings if finding.verified}
+        ranked = self._rank(_only(proposals, good), verified, plan, policy)
         if carried:
             again = self._judge([r.verified.entry for r in carried], standing, principal, plan)
             ranked = _merge(ranked, carried, again)
@@ -149,19 +150,15 @@ class Retriever:
         self, principal: Principal, plan: Plan, carried: Sequence[Ranked]
     ) -> tuple[LegHits, list[IndexEntry], Standing]:
         try:
-            proposals = self._index.search(plan.query)
+            proposals = _interned(self._index.search(plan.query))
         except IntegrityError as error:
             # told as an outage: the caller can't mend it and must not get an empty list for it
             raise Unavailable(error.detail, code=error.code) from error
-        entries = _distinct(
-            hit
-            for leg, ranks in (
-                (proposals.semantic, plan.semantic),
-                (proposals.lexical, plan.lexical),
-            )
-            if ranks
-            for hit in leg
+        ranking = (
+            *(proposals.semantic if plan.semantic else ()),
+            *(proposals.lexical if plan.lexical else ()),
         )
+        entries = list({id(hit.entry): hit.entry for hit in ranking}.values())
         keys: set[DocumentKey] = {entry.key for entry in entries}
         sources = {SourceKey(entry.key.tenant, entry.source_id) for entry in entries}
         keys.update(item.verified.head.key for item in carried)
@@ -188,11 +185,11 @@ class Retriever:
         plan: Plan,
         policy: reputation.ReputationPolicy,
     ) -> list[Ranked]:
-        semantic_leg = _survivors(proposals.semantic, verified)
-        lexical_leg = _survivors(proposals.lexical, verified)
+        semantic = [(hit.entry.chunk_id, hit.score) for hit in proposals.semantic]
+        lexical = [(hit.entry.chunk_id, hit.score) for hit in proposals.lexical]
         legs = {
             name: leg
-            for name, leg in (("semantic", semantic_leg), ("lexical", lexical_leg))
+            for name, leg in (("semantic", semantic), ("lexical", lexical))
             if name in plan.legs
         }
         fused = self._fuse(legs, plan)
@@ -204,18 +201,18 @@ class Retriever:
         weighed = reputation.rerank(
             ((item.chunk_id, item.score) for item in fused), lineage, policy, domains
         )
-        cosine = dict(semantic_leg)
+        cosine = dict(semantic)
         places = {
             name: {chunk_id: LegScore(rank, score) for rank, (chunk_id, score) in enumerate(leg, 1)}
             for name, leg in legs.items()
         }
-        semantic, lexical = places.get("semantic", {}), places.get("lexical", {})
+        in_semantic, in_lexical = places.get("semantic", {}), places.get("lexical", {})
         return [
             Ranked(
                 verified=verified[item.chunk_id],
                 scores=Scores(
-                    semantic=semantic.get(item.chunk_id),
-                    lexical=lexical.get(item.chunk_id),
+                    semantic=in_semantic.get(item.chunk_id),
+                    lexical=in_lexical.get(item.chunk_id),
                     fused=item.raw_similarity,
                     normalized=item.normalized_similarity,
                     reputation=item.reputation,
@@ -246,26 +243,31 @@ class Retriever:
             ) from error
 
 
-def _survivors(leg: Iterable[Hit], verified: Mapping[str, Verified]) -> list[fusion.Scored]:
+def _interned(proposals: LegHits) -> LegHits:
+    """Equal entries become one object, so that what is found out about it holds for each hit on it.
+    Entries of one id that differ stay apart and are judged one by one."""
+    seen: dict[str, list[IndexEntry]] = {}
+
+    def same(hit: Hit) -> Hit:
+        known = seen.setdefault(hit.entry.chunk_id, [])
+        for entry in known:
+            if entry == hit.entry:
+                return Hit(entry, hit.score)
+        known.append(hit.entry)
+        return hit
+
+    return LegHits(
+        semantic=tuple(map(same, proposals.semantic)), lexical=tuple(map(same, proposals.lexical))
+    )
+
+
+def _only(proposals: LegHits, good: Collection[int]) -> LegHits:
     """Hits on the very entries that verified: a false entry under a true one's id lends it neither
     rank nor score."""
-    return [
-        (hit.entry.chunk_id, hit.score)
-        for hit in leg
-        if (item := verified.get(hit.entry.chunk_id)) is not None
-        and (hit.entry is item.entry or hit.entry == item.entry)
-    ]
-
-
-def _distinct(hits: Iterable[Hit]) -> list[IndexEntry]:
-    """Each proposed entry once. Entries of one id that differ are all judged: what is served is the
-    entry that verified, so the true one can't vouch for a false one."""
-    seen: dict[str, list[IndexEntry]] = {}
-    for hit in hits:
-        known = seen.setdefault(hit.entry.chunk_id, [])
-        if hit.entry not in known:
-            known.append(hit.entry)
-    return [entry for entries in seen.values() for entry in entries]
+    return LegHits(
+        semantic=tuple(hit for hit in proposals.semantic if id(hit.entry) in good),
+        lexical=tuple(hit for hit in proposals.lexical if id(hit.entry) in good),
+    )
 
 
 def _overtaken(findings: Sequence[Finding], standing: Standing, started: datetime) -> bool:
