@@ -4,8 +4,8 @@
 
 The same documents go through the in-process path (accept, parse, chunk, digest, sign with a local
 key, embed, index, make live) and their chunks through bare onnxruntime with the same number of
-threads, in turns, so that both meet the same machine. ``--data`` names the SciFact folder; without
-it the text is seeded and of our own making.
+threads, in turns, so that both meet the same machine. ``--data`` names the SciFact folder (default:
+``scifact`` in ``CUSTODY_DATA``); without either the text is seeded and of our own making.
 
 ``ratio``: seconds of the bare model / seconds of the product, over the same chunks.
 """
@@ -89,6 +89,11 @@ class Bare:
         return time.perf_counter() - began
 
 
+def shared_scifact() -> Path | None:
+    shared = os.environ.get("CUSTODY_DATA")
+    return Path(shared) / "scifact" if shared else None
+
+
 def corpus(folder: Path | None, count: int) -> Iterator[DocumentRequest]:
     if folder is None:
         texts = ((title, text) for title, text in samples.documents(count, words=150))
@@ -103,7 +108,7 @@ def corpus(folder: Path | None, count: int) -> Iterator[DocumentRequest]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--data", type=Path, help="the SciFact folder")
+    parser.add_argument("--data", type=Path, default=shared_scifact(), help="the SciFact folder")
     parser.add_argument("--index", choices=("opensearch", "embedded"), default="embedded")
     parser.add_argument("--model", default="minilm")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
