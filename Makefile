@@ -71,8 +71,8 @@ test-fast: setup model ## the tests that take milliseconds
 test-slow: setup tools model ## real index, local AWS, packaging, end to end
 	$(PYTEST) --dist loadfile -m "$(SLOW)"
 
-test-iam: setup tools model ## the end-to-end tests with every role held to its policy
-	CUSTODY_TEST_ENFORCE_IAM=1 $(PYTEST) --dist loadfile -m e2e
+test-iam: setup tools model ## the main path end to end with every role held to its policy
+	CUSTODY_TEST_ENFORCE_IAM=1 $(PYTEST) --dist loadfile -m e2e tests/e2e/main_path
 
 # --- checks -----------------------------------------------------------------------------------
 .PHONY: lint format

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,7 +26,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def service(local_stack: Stack) -> Iterator[Service]:
     service = Service(local_stack)
     try:
-        service.warm_up()
+        with (local_stack.folder / "warm.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # one test process warms it up for all
+            warm = local_stack.folder / "warm"
+            if not warm.exists():
+                service.warm_up()
+                warm.touch()
         yield service
     finally:
         service.close()
