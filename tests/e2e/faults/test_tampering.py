@@ -241,7 +241,7 @@ def test_a_forged_chunk_of_a_real_document_is_not_served(house: House) -> None:
 
 
 def test_an_erased_document_that_is_put_back_into_the_index_is_not_served(house: House) -> None:
-    house.publish("permit", "The permit is held by Odalys Marrane.")
+    house.publish("permit", "The permit is held by Sorrel Vance.")
     question = "who holds the permit"
     rows = house.index.rows("permit")
     assert rows
@@ -252,8 +252,8 @@ def test_an_erased_document_that_is_put_back_into_the_index_is_not_served(house:
     house.index.put(rows, lambda _: None)
     assert house.index.rows("permit")
     found = house.reader.search(question, k=50)
-    assert "Odalys" not in texts(found)
-    assert "Odalys" not in json.dumps(house.reader.answer(question, k=50))
+    assert "Sorrel" not in texts(found)
+    assert "Sorrel" not in json.dumps(house.reader.answer(question, k=50))
     assert house.withheld(question).get("erased", 0) >= 1
 
 

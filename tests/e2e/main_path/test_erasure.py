@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from custody.domain.model import DocumentKey
 from custody_client import Client
 from tests.support.service import Person, Service, new_tenant, refusal, texts, until
 
-SECRET = "The permit for the Fish Quay is held by Odalys Marrane."
+NAME = f"Odalys{uuid.uuid4().hex[:8]}"  # stands in nothing else that shares the index
+SECRET = f"The permit for the Fish Quay is held by {NAME} Marrane."
 QUESTION = "Who holds the hydrant permit for the Fish Quay?"
 
 
@@ -38,15 +40,15 @@ def erased(service: Service) -> Erased:
     writer.wait_for_document("permit", version=2, timeout=240)
     writer.put_document("canary", "wiki", "The quay has four hydrants.", "text/plain")
     writer.wait_for_document("canary", timeout=240)
-    assert "Odalys" in texts(reader.search(QUESTION))
+    assert NAME in texts(reader.search(QUESTION))
     given = reader.answer(QUESTION)
-    assert "Odalys" in "".join(item["text"] for item in given["evidence"])
+    assert NAME in "".join(item["text"] for item in given["evidence"])
 
     accepted = writer.delete_document("permit", "its holder asked for it")
-    assert "Odalys" not in texts(reader.search(QUESTION, k=100))
+    assert NAME not in texts(reader.search(QUESTION, k=100))
     after = reader.answer(QUESTION, k=100)
-    assert "Odalys" not in "".join(item["text"] for item in after["evidence"])
-    assert "Odalys" not in (after["envelope"] or "")
+    assert NAME not in "".join(item["text"] for item in after["evidence"])
+    assert NAME not in (after["envelope"] or "")
     assert refusal(lambda: reader.get_document("permit")) == (404, "not-found")
     return Erased(tenant, writer, reader, accepted["erasure_id"], given["answer_id"])
 
@@ -70,10 +72,10 @@ def test_nothing_of_it_is_left_in_the_bucket_or_the_index(erased: Erased, servic
         assert service.keys(object_keys.folder(kind, DocumentKey(erased.tenant, "canary")))
     path = service.state.embedded_index_path
     if path:
-        for file in (Path(path), Path(f"{path}-wal")):
-            if file.exists():
-                assert b"Odalys" not in file.read_bytes()
-        assert b"four hydrants" in Path(path).read_bytes() + Path(f"{path}-wal").read_bytes()
+        files = [file for file in (Path(path), Path(f"{path}-wal")) if file.exists()]
+        stored = b"".join(file.read_bytes() for file in files)
+        assert b"four hydrants" in stored
+        assert NAME.encode() not in stored
 
 
 def test_an_earlier_answer_keeps_its_record_but_not_the_text(erased: Erased) -> None:
@@ -91,7 +93,7 @@ def test_what_stays_is_still_served_and_the_id_can_be_used_again(erased: Erased)
     erased.writer.wait_for_document("permit", version=3, timeout=240)
     found = until("the new version", lambda: texts(erased.reader.search("is the permit free")))
     assert "The permit is free." in found
-    assert "Odalys" not in found
+    assert NAME not in found
 
 
 def test_erasing_needs_its_scope_and_a_writer_or_a_governor(
