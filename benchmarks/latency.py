@@ -6,8 +6,10 @@ A corpus of seeded text with seeded vectors is published through the product int
 node; the ledger is in memory. Each question is asked in turn of the product (embedding left out)
 and of the node directly: one msearch of both legs with the same filter, depth and fields.
 
-``own_cpu_ms_p50``: processor time of the product's search less that of the bare call, for the
-searches with the most candidates. ``round_trips``: sequential calls to index and ledger.
+``own_cpu_ms_p50``: processor time of our own code in a search: the node's replies are recorded and
+played back, so that neither the HTTP client nor caches that went cold while waiting are counted; of
+each question the least of its rounds, then the median over the questions. ``live_cpu_ms_p50``: the
+same search live, less the bare call. ``round_trips``: sequential calls to index and ledger.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 import argparse
 import copy
 import json
+import random
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -78,18 +81,23 @@ class Counted:
 
 
 class Recorded:
-    """Remembers the body of the last msearch that the product sent."""
+    """Remembers the last msearch that the product sent, and plays ``replay`` back where it is set."""
 
     def __init__(self, client: OpenSearch) -> None:
         self._client = client
         self.body: list[dict[str, Any]] = []
+        self.reply: Any = None
+        self.replay: Any = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
 
     def msearch(self, *, body: list[dict[str, Any]], **options: Any) -> Any:
+        if self.replay is not None:
+            return self.replay
         self.body = body
-        return self._client.msearch(body=body, **options)
+        self.reply = self._client.msearch(body=body, **options)
+        return self.reply
 
 
 def bare(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -146,12 +154,13 @@ def measure(client: OpenSearch, console: Console) -> dict[str, object]:
         transient=True,
     ):
         pass
-    questions = [
-        " ".join(text.split()[3:11])
-        for _, text in samples.documents(QUESTIONS, words=WORDS, seed=11)
-    ]
+    chance = random.Random(11)
+    common = samples.vocabulary(300, 7)  # the corpus's most frequent words: both legs are full
+    questions = [" ".join(chance.sample(common, 8)) for _ in range(QUESTIONS)]
     ask = service.search
-    walls, bares, own, trips, sizes = [], [], [], [], []
+    walls, bares, trips, sizes = [], [], [], []
+    live: list[float] = []
+    replies: dict[str, Any] = {}
     for turn in range(ROUNDS + 1):
         for question in questions:
             index.calls.clear()
@@ -171,11 +180,19 @@ def measure(client: OpenSearch, console: Console) -> dict[str, object]:
                 raise RuntimeError("A search found nothing: the comparison would mean nothing.")
             walls.append(wall)
             bares.append(bare_wall)
-            own.append(cpu - bare_cpu)
+            live.append(cpu - bare_cpu)
+            replies[question] = recorder.reply
             trips.append(len(index.calls) + len(ledger.calls))
             sizes.append(len(chunks))
+    own: dict[str, list[float]] = {}
+    for _ in range(ROUNDS):
+        for question, recorder.replay in replies.items():
+            request = SearchRequest(question, k=10, route="hybrid")
+            _, _, cpu = timed(lambda request=request: ask(service.principal, request))
+            own.setdefault(question, []).append(cpu)
     return {
-        "own_cpu_ms_p50": round(median(own) * 1000, 3),
+        "own_cpu_ms_p50": round(median(map(min, own.values())) * 1000, 3),
+        "live_cpu_ms_p50": round(median(live) * 1000, 3),
         "round_trips": max(trips),
         "ratio_p50": round(median(walls) / median(bares), 3),
         "search_ms_p50": round(median(walls) * 1000, 2),

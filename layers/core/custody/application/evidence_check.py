@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
+from threading import Lock
 from typing import NamedTuple
 
 from custody.application.ports import Verifier
@@ -107,9 +108,7 @@ class EvidenceCheck:
     def __init__(
         self, verifier: Verifier, *, signatures: int = 4_096, leaves: int = 65_536
     ) -> None:
-        self._signed: Callable[[Envelope, VerificationKey], Statement | None] = lru_cache(
-            maxsize=signatures
-        )(_signed_statement(verifier))
+        self._signed = _Signed(verifier, kept=signatures)
         self._proven: Callable[[_Place, bytes, tuple[str, ...]], bool] = lru_cache(maxsize=leaves)(
             _is_proven
         )
@@ -243,19 +242,48 @@ def _is_proven(place: _Place, leaf: bytes, proof: tuple[str, ...]) -> bool:
     )
 
 
-def _signed_statement(
-    verifier: Verifier,
-) -> Callable[[Envelope, VerificationKey], Statement | None]:
-    def read(envelope: Envelope, key: VerificationKey) -> Statement | None:
+class _Signed:
+    """Statements by what was signed and with which key. Only the result of the cryptography is kept.
+
+    The cache is keyed by texts and bytes, whose hashes Python keeps; a dataclass is hashed anew at
+    each look. The oldest entry makes room.
+    """
+
+    def __init__(self, verifier: Verifier, *, kept: int) -> None:
+        self._verifier = verifier
+        self._kept = kept
+        self._known: dict[tuple[object, ...], Statement | None] = {}
+        self._lock = Lock()
+
+    def __call__(self, envelope: Envelope, key: VerificationKey) -> Statement | None:
         """The statement in the envelope, or None when the key did not sign one."""
-        if envelope.payload_type != statement.PAYLOAD_TYPE or not verifier.verify(envelope, key):
+        place = (
+            envelope.payload,
+            envelope.signature,
+            envelope.payload_type,
+            envelope.keyid,
+            key.keyid,
+            key.public_key_pem,
+        )
+        try:
+            return self._known[place]
+        except KeyError:
+            found = self._read(envelope, key)
+        with self._lock:
+            while len(self._known) >= self._kept:
+                del self._known[next(iter(self._known))]
+            self._known[place] = found
+        return found
+
+    def _read(self, envelope: Envelope, key: VerificationKey) -> Statement | None:
+        if envelope.payload_type != statement.PAYLOAD_TYPE:
+            return None
+        if not self._verifier.verify(envelope, key):
             return None
         try:
             return statement.parse(envelope.payload)
         except IntegrityError:  # signed, but no statement of ours
             return None
-
-    return read
 
 
 def _why_not_live(version: int, head: Head) -> str:

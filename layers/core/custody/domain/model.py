@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 PUBLIC_TENANT = "public"
 EVERYONE = "everyone"
@@ -113,14 +114,12 @@ class Acl:
         return EVERYONE in other.allow or set(self.allow) <= set(other.allow)
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentKey:
+class DocumentKey(NamedTuple):
     tenant: str
     document_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class SourceKey:
+class SourceKey(NamedTuple):
     tenant: str
     source_id: str
 
