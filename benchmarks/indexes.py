@@ -48,12 +48,13 @@ def opensearch_url(progress: Progress) -> Iterator[str]:
 
 
 @contextmanager
-def opensearch_index(progress: Progress) -> Iterator[tuple[OpenSearchIndex, OpenSearch]]:
+def opensearch_client(progress: Progress) -> Iterator[tuple[OpenSearch, str]]:
+    """A client and a prefix of names that are free; what was made under it is gone at the end."""
     with opensearch_url(progress) as url:
         client = connect(url, timeout_s=30)
         prefix = f"bench-{uuid.uuid4().hex[:8]}"
         try:
-            yield OpenSearchIndex(client, prefix), client
+            yield client, prefix
         finally:
             client.indices.delete(index=f"{prefix}-*")
             client.close()
@@ -75,5 +76,5 @@ def chosen(name: str, progress: Progress) -> Iterator[EvidenceIndex]:
         with embedded_index() as embedded:
             yield embedded
     else:
-        with opensearch_index(progress) as (served, _):
-            yield served
+        with opensearch_client(progress) as (client, prefix):
+            yield OpenSearchIndex(client, prefix)

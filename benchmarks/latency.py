@@ -24,7 +24,6 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 from statistics import fmean, median
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 from opensearchpy import OpenSearch
@@ -32,9 +31,9 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks import inprocess, samples
-from benchmarks.indexes import opensearch_url
+from benchmarks.indexes import opensearch_client
 from custody.adapters.memory_ledger import MemoryLedger
-from custody.adapters.opensearch_index import OpenSearchIndex, connect
+from custody.adapters.opensearch_index import OpenSearchIndex
 from custody.application.accept import DocumentRequest
 from custody.application.ports import Matrix
 from custody.application.search import SearchRequest
@@ -42,7 +41,6 @@ from custody.domain.search import Vector
 from custody_local.progress import Progress
 
 DOCUMENTS, WORDS, QUESTIONS, ROUNDS = 2_000, 120, 60, 5
-PREFIX = f"bench-{uuid4().hex[:8]}"
 
 
 class SeededVectors:
@@ -123,20 +121,15 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print the JSON line only")
     options = parser.parse_args()
     console = Console(stderr=True, quiet=options.json and not sys.stderr.isatty())
-    with opensearch_url(Progress(quiet=console.quiet)) as url:
-        client = connect(url, timeout_s=30)
-        try:
-            figures = measure(client, console)
-        finally:
-            client.indices.delete(index=f"{PREFIX}-*")
-            client.close()
+    with opensearch_client(Progress(quiet=console.quiet)) as (client, prefix):
+        figures = measure(client, prefix, console)
     print(json.dumps(figures))
     return 0
 
 
-def measure(client: OpenSearch, console: Console) -> dict[str, object]:
+def measure(client: OpenSearch, prefix: str, console: Console) -> dict[str, object]:
     recorder: Any = Recorded(client)
-    index: Any = Counted(OpenSearchIndex(recorder, PREFIX))
+    index: Any = Counted(OpenSearchIndex(recorder, prefix))
     ledger: Any = Counted(MemoryLedger())
     service = inprocess.assemble(
         index=index, ledger=ledger, model=inprocess.load("minilm"), embedder=SeededVectors()

@@ -7,7 +7,6 @@ keeps a cold start short.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from datetime import timedelta
 from functools import cache
 from importlib.resources import files
@@ -426,12 +425,3 @@ def deploy_policies() -> DeployPolicies:
         verifier=EcdsaVerifier(),
         packaged=packaged_policies(),
     )
-
-
-def forget() -> None:
-    """Drop everything that was made, for tests that change the environment."""
-    for made in list(globals().values()):
-        clear: Callable[[], None] | None = getattr(made, "cache_clear", None)
-        if clear is not None:
-            clear()
-    env.settings.cache_clear()
