@@ -3,7 +3,7 @@ ledger, the objects and the queues in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -25,6 +25,7 @@ from custody.application.accept import Accept, DocumentRequest
 from custody.application.deploy_policies import DeployPolicies
 from custody.application.embed import Embed
 from custody.application.evidence_check import EvidenceCheck
+from custody.application.failure import Failure
 from custody.application.govern import Govern, SourceRequest
 from custody.application.load_policy import ActivePolicies
 from custody.application.parse import Parse
@@ -41,7 +42,8 @@ from custody.domain.model import Principal, Scope
 TENANT = "bench"
 SOURCE = "corpus"
 ROOT = Path(__file__).resolve().parents[1]
-PUBLISH_BATCH = 10  # what the queue hands to the publishing function at once
+# What the queues hand to the two functions at once (template.yaml).
+EMBED_BATCH, PUBLISH_BATCH = 5, 10
 
 
 def model_folder(name: str) -> Path:
@@ -73,31 +75,41 @@ class InProcess:
 
         Raises RuntimeError when the product refuses or can't publish one of them.
         """
-        waiting: list[PublishJob] = []
+        parts: list[EmbedJob] = []
+        versions: list[PublishJob] = []
         handlers: Mapping[type, object] = {
             ParseJob: self.parse,
-            EmbedJob: self.embed,
-            PublishJob: waiting.append,
+            EmbedJob: parts.append,
+            PublishJob: versions.append,
             CleanupJob: self.propagate,
             EraseJob: self.propagate,
         }
+
+        def drain() -> None:
+            self.jobs.drain(handlers)  # type: ignore[arg-type]  # each handler takes its own job
+
         live = 0
         for request in requests:
             self.accept.from_api(self.principal, request)
-            self.jobs.drain(handlers)  # type: ignore[arg-type]  # each handler takes its own job
-            if len(waiting) >= PUBLISH_BATCH:
-                live += self._publish(waiting)
+            drain()
+            if len(parts) >= EMBED_BATCH:
+                _done(self.embed, parts)
+                drain()
+            if len(versions) >= PUBLISH_BATCH:
+                live += _done(self.publish, versions)
+                drain()
                 yield live
-        live += self._publish(waiting)
-        yield live
+        _done(self.embed, parts)
+        drain()
+        yield live + _done(self.publish, versions)
 
-    def _publish(self, waiting: list[PublishJob]) -> int:
-        batch = list(waiting)
-        waiting.clear()
-        failures = self.publish(batch)
-        if failures:
-            raise RuntimeError(f"Not published: {failures[0].job}: {failures[0].error}")
-        return len(batch)
+
+def _done[J](step: Callable[[Sequence[J]], Sequence[Failure[J]]], waiting: list[J]) -> int:
+    batch = list(waiting)
+    waiting.clear()
+    for failure in step(batch):
+        raise RuntimeError(f"Not done: {failure.job}: {failure.error}")
+    return len(batch)
 
 
 def assemble(

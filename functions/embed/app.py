@@ -1,21 +1,17 @@
-"""Embed jobs: up to 32 chunks become vectors."""
+"""Embed jobs: the parts of a batch become vectors in one call of the model."""
 
 from __future__ import annotations
 
-from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+from collections.abc import Iterable, Sequence
 
 from custody import bootstrap
-from custody.adapters.sqs_jobs import decode
-from custody.batches import Batches
+from custody.application.failure import Failure
+from custody.batches import JobBatches
 from custody.domain.jobs import EmbedJob
-from custody.errors import IntegrityError
 
 
-def embed(record: SQSRecord) -> None:
-    job = decode(record.body)
-    if not isinstance(job, EmbedJob):
-        raise IntegrityError("The job is another queue's.", code="malformed-job")
-    bootstrap.embed()(job)
+def embed(jobs: Sequence[EmbedJob]) -> Iterable[Failure[EmbedJob]]:
+    return bootstrap.embed()(jobs)
 
 
-handler = Batches("embed", embed)
+handler = JobBatches("embed", EmbedJob, embed)

@@ -2,45 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+from collections.abc import Iterable, Mapping, Sequence
 
 from custody import bootstrap
-from custody.adapters.sqs_jobs import decode
-from custody.batches import Batches, BatchReply
+from custody.application.failure import Failure
+from custody.batches import JobBatches
 from custody.domain.jobs import PublishJob
-from custody.errors import CustodyError, IntegrityError
 
 
-def _job(body: str) -> PublishJob:
-    job = decode(body)
-    if not isinstance(job, PublishJob):
-        raise IntegrityError("The job is another queue's.", code="malformed-job")
-    return job
+def publish(jobs: Sequence[PublishJob]) -> Iterable[Failure[PublishJob]]:
+    return bootstrap.publish()(jobs)
 
 
-def _readable(event: Mapping[str, Any]) -> list[PublishJob]:
-    jobs = []
-    for record in event.get("Records", ()):
-        try:
-            jobs.append(_job(str(record.get("body", ""))))
-        except IntegrityError:
-            continue  # refused and told of below, message by message
-    return jobs
+def count(job: PublishJob) -> Mapping[str, float]:
+    return {"AclPublished" if job.acl_revision else "VersionPublished": 1}
 
 
-def handler(event: Mapping[str, Any], context: Any) -> BatchReply:
-    jobs = _readable(event)
-    failed: dict[PublishJob, CustodyError] = {}
-    if jobs:
-        failed = {failure.job: failure.error for failure in bootstrap.publish()(jobs)}
-
-    def report(record: SQSRecord) -> Mapping[str, float]:
-        job = _job(record.body)
-        if job in failed:
-            raise failed[job]
-        return {"AclPublished" if job.acl_revision else "VersionPublished": 1}
-
-    return Batches("publish", report)(event, context)
+handler = JobBatches("publish", PublishJob, publish, count)

@@ -105,7 +105,7 @@ def _prepare(world: World, name: str) -> None:
     if function in ("embed", "publish"):
         world.parse(world.queue.sent[0])  # type: ignore[arg-type]
     if function == "publish":
-        world.embed(world.queue.sent[1])  # type: ignore[arg-type]
+        world.handle(world.queue.sent[1])
     if function == "propagate":
         world.work()
         world.erase(WRITER, EraseRequest("guide", "why"))

@@ -39,7 +39,6 @@ def entry(**changes: Any) -> dict[str, Any]:
         "max_tokens": 8,
         "query_prefix": "",
         "passage_prefix": "",
-        "batch": True,
         "output": "last_hidden_state",
         "files": {
             name: {"kind": "file", "path": name, "sha256": digest(name.encode())}

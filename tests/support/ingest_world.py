@@ -29,6 +29,7 @@ from custody.application.embed import Embed
 from custody.application.erase import Erase
 from custody.application.erasing import Erasing
 from custody.application.evidence_check import EvidenceCheck
+from custody.application.failure import Failure
 from custody.application.govern import Govern, SourceRequest
 from custody.application.parse import Parse
 from custody.application.ports import Block, Matrix, ParsedDocument
@@ -274,15 +275,17 @@ class World:
 
     def handle(self, job: Job) -> None:
         """What the function of this job's queue does with it."""
+        failures: Sequence[Failure[PublishJob] | Failure[EmbedJob]] = ()
         if isinstance(job, PublishJob):
-            for failure in self.publish([job]):
-                raise failure.error
+            failures = self.publish([job])
+        elif isinstance(job, EmbedJob):
+            failures = self.embed([job])
         elif isinstance(job, ParseJob):
             self.parse(job)
-        elif isinstance(job, EmbedJob):
-            self.embed(job)
         else:
             self.propagate(job)
+        for failure in failures:
+            raise failure.error
 
     def work(self) -> None:
         """Drain the queues in order."""

@@ -6,7 +6,7 @@ its message id, each time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from aws_lambda_powertools import Logger
@@ -17,8 +17,11 @@ from aws_lambda_powertools.utilities.batch import (
 )
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
+from custody.adapters.sqs_jobs import decode
+from custody.application.failure import Failure
 from custody.counts import emit
-from custody.errors import CustodyError
+from custody.domain.jobs import Job
+from custody.errors import CustodyError, IntegrityError
 
 type BatchReply = Mapping[str, object]
 
@@ -74,3 +77,49 @@ class Batches:
                 "detail": detail,
             },
         )
+
+
+class JobBatches[J: Job]:
+    """The handler of a queue whose messages are worked on together. ``work`` takes the jobs of a
+    batch and returns those that must come again; ``counts`` are a done job's metrics."""
+
+    def __init__(
+        self,
+        function: str,
+        kind: type[J],
+        work: Callable[[Sequence[J]], Iterable[Failure[J]]],
+        counts: Callable[[J], Mapping[str, float]] | None = None,
+    ) -> None:
+        self._function = function
+        self._kind = kind
+        self._work = work
+        self._counts = counts
+
+    def __call__(self, event: Mapping[str, Any], context: Any) -> BatchReply:
+        jobs = self._readable(event)
+        failed = {failure.job: failure.error for failure in self._work(jobs)} if jobs else {}
+
+        def report(record: SQSRecord) -> Mapping[str, float] | None:
+            job = job_of(self._kind, record.body)
+            if job in failed:
+                raise failed[job]
+            return self._counts(job) if self._counts else None
+
+        return Batches(self._function, report)(event, context)
+
+    def _readable(self, event: Mapping[str, Any]) -> list[J]:
+        jobs = []
+        for record in event.get("Records", ()):
+            try:
+                jobs.append(job_of(self._kind, str(record.get("body", ""))))
+            except IntegrityError:
+                continue  # refused and told of afterwards, message by message
+        return jobs
+
+
+def job_of[J: Job](kind: type[J], body: str) -> J:
+    """Raises IntegrityError(malformed-job) where the message is no job of this ``kind``."""
+    job = decode(body)
+    if not isinstance(job, kind):
+        raise IntegrityError("The job is another queue's.", code="malformed-job")
+    return job

@@ -456,9 +456,9 @@ def test_a_model_that_changes_midway_rejects_the_version(world: World) -> None:
     world.documents.put(WRITER, request(text=lines(40)))
     world.parse(ParseJob(GUIDE, 1))
     first, second = [job for job in world.queue.sent if type(job).__name__ == "EmbedJob"][-2:]
-    world.embed(first)  # type: ignore[arg-type]
+    world.handle(first)
     world.use_model("words-2")
-    world.embed(second)  # type: ignore[arg-type]
+    world.handle(second)
     assert world.ledger.version(GUIDE, 1).reasons == ("model-revision-changed",)  # type: ignore[union-attr]
 
 

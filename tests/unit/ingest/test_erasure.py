@@ -142,7 +142,7 @@ def test_each_step_that_runs_after_the_erasure_leaves_nothing(
     steps = [ParseJob(GUIDE, 1), None, PublishJob(GUIDE, 1)]
     for step in range(done_before):
         if step == 1:
-            world.embed(next(j for j in world.queue.sent if type(j).__name__ == "EmbedJob"))  # type: ignore[arg-type]
+            world.handle(next(j for j in world.queue.sent if type(j).__name__ == "EmbedJob"))
         elif step < 3:
             world.handle(steps[step])  # type: ignore[arg-type]
     erasure = world.erase(WRITER, WHY)
@@ -181,7 +181,7 @@ def test_an_embedding_that_ends_after_the_erasure_takes_its_vectors_back(world: 
             world.propagate(EraseJob(GUIDE, erasure.erasure_id, erasure.through_version))
             return super().embed_passages(texts)
 
-    replace(world.embed, embedder=Slow())(job)
+    assert replace(world.embed, embedder=Slow())([job]) == ()
     assert world.objects.keys("vectors/") == ()
     world.work()
     assert world.index.visible() == ()

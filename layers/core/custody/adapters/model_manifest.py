@@ -29,7 +29,6 @@ class _Manifest(BaseModel):
     max_tokens: int = Field(ge=64)
     query_prefix: str
     passage_prefix: str
-    batch: bool
     output: str = Field(min_length=1)
     files: dict[_FileName, _Sha256]
 
@@ -76,7 +75,6 @@ def load_model(folder: str | Path, *, tokenizer_only: bool = False) -> Embedding
         dimensions=described.dimensions,
         max_tokens=described.max_tokens,
         normalize=described.normalize,
-        batch=described.batch,
         output=described.output,
         query_prefix=described.query_prefix,
         passage_prefix=described.passage_prefix,

@@ -1,18 +1,26 @@
-"""Embed one part of a version: up to 32 chunks."""
+"""Embed parts of versions, up to 32 chunks each."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from custody.application.evidence_files import check_vectors, encode_vectors, read_chunks
+from custody.application.failure import Failure
 from custody.application.parse import PART_CHUNKS
-from custody.application.ports import Embedder, Jobs, Ledger, ObjectStore
+from custody.application.ports import Embedder, Jobs, Ledger, Matrix, ObjectStore
 from custody.application.rejecting import Rejecting
 from custody.domain import object_keys
 from custody.domain.chunking import embedding_text
 from custody.domain.jobs import EmbedJob, PublishJob
 from custody.domain.model import VersionRecord, VersionState
-from custody.errors import IntegrityError, NotFound, Rejected
+from custody.errors import CustodyError, IntegrityError, NotFound, Rejected
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    job: EmbedJob
+    texts: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,51 +31,92 @@ class Embed:
     jobs: Jobs
     rejecting: Rejecting
 
-    def __call__(self, job: EmbedJob) -> None:
-        """Idempotent. Whoever finishes the last part sends the version on."""
+    def __call__(self, jobs: Sequence[EmbedJob]) -> tuple[Failure[EmbedJob], ...]:
+        """One call of the model for the whole batch. Returns the jobs that must be delivered
+        again; one job's fault is not another's. Idempotent."""
+        failures: list[Failure[EmbedJob]] = []
+        parts: list[_Part] = []
+        for job in dict.fromkeys(jobs):
+            try:
+                part = self._begin(job)
+            except CustodyError as error:
+                failures.append(Failure(job, error))
+            else:
+                if part is not None:
+                    parts.append(part)
+        return (*failures, *self._finish(parts))
+
+    def _begin(self, job: EmbedJob) -> _Part | None:
+        """None where there is nothing to embed; a part that was done before is sent on."""
         record = self.ledger.version(job.key, job.version)
         if record is None or record.state is not VersionState.PENDING:
-            return
+            return None
         _check_bounds(job, record)
-        if job.part not in record.parts_done:
-            if record.model_revision not in (None, self.embedder.revision):
-                # Half a version of each model can be searched by neither.
-                self.rejecting.version(
-                    record,
-                    Rejected(
-                        "The embedding model changed while the version was on its way.",
-                        code="model-revision-changed",
-                    ),
-                    keep_copy=False,
-                )
-                return
-            try:
-                self._embed(job, record)
-            except NotFound:
-                again = self.ledger.version(job.key, job.version)
-                if again is None or again.state is not VersionState.PENDING:
-                    return  # erased while it waited
-                raise
-            record = self.ledger.part_done(
-                job.key, job.version, job.part, model_revision=self.embedder.revision
+        if job.part in record.parts_done:
+            self._send_on(record)
+            return None
+        if record.model_revision not in (None, self.embedder.revision):
+            # Half a version of each model can be searched by neither.
+            self.rejecting.version(
+                record,
+                Rejected(
+                    "The embedding model changed while the version was on its way.",
+                    code="model-revision-changed",
+                ),
+                keep_copy=False,
             )
-        if record.state is not VersionState.PENDING:
-            # Erased while it was embedded: the erasure may have passed here before the vectors.
-            self.objects.delete_object(
-                object_keys.vectors(job.key, job.version, self.embedder.revision, job.part)
-            )
-            return
-        if len(record.parts_done) == record.parts_total:
-            self.jobs.send([PublishJob(job.key, job.version)])
+            return None
+        try:
+            chunks = read_chunks(self.objects, record)[job.first : job.last]
+        except NotFound:
+            again = self.ledger.version(job.key, job.version)
+            if again is None or again.state is not VersionState.PENDING:
+                return None  # erased while it waited
+            raise
+        return _Part(job, [embedding_text(chunk) for chunk in chunks])
 
-    def _embed(self, job: EmbedJob, record: VersionRecord) -> None:
-        chunks = read_chunks(self.objects, record)[job.first : job.last]
-        matrix = self.embedder.embed_passages([embedding_text(chunk) for chunk in chunks])
+    def _finish(self, parts: Sequence[_Part]) -> list[Failure[EmbedJob]]:
+        if not parts:
+            return []
+        try:
+            matrix = self.embedder.embed_passages([text for part in parts for text in part.texts])
+        except CustodyError as error:
+            if len(parts) == 1:
+                return [Failure(parts[0].job, error)]
+            # Which of them the model can't take shows when each has it for itself.
+            return [failure for part in parts for failure in self._finish([part])]
+        failures: list[Failure[EmbedJob]] = []
+        first = 0
+        for part in parts:
+            vectors = matrix[first : first + len(part.texts)]
+            first += len(part.texts)
+            try:
+                self._store(part, vectors)
+            except CustodyError as error:
+                failures.append(Failure(part.job, error))
+        return failures
+
+    def _store(self, part: _Part, vectors: Matrix) -> None:
+        """Whoever finishes the last part of a version sends it on."""
+        job = part.job
+        key = object_keys.vectors(job.key, job.version, self.embedder.revision, job.part)
         self.objects.put(
-            object_keys.vectors(job.key, job.version, self.embedder.revision, job.part),
-            encode_vectors(check_vectors(matrix, len(chunks))),
+            key,
+            encode_vectors(check_vectors(vectors, len(part.texts))),
             content_type="application/octet-stream",
         )
+        record = self.ledger.part_done(
+            job.key, job.version, job.part, model_revision=self.embedder.revision
+        )
+        if record.state is not VersionState.PENDING:
+            # Erased while it was embedded: the erasure may have passed here before the vectors.
+            self.objects.delete_object(key)
+            return
+        self._send_on(record)
+
+    def _send_on(self, record: VersionRecord) -> None:
+        if len(record.parts_done) == record.parts_total:
+            self.jobs.send([PublishJob(record.key, record.version)])
 
 
 def _check_bounds(job: EmbedJob, record: VersionRecord) -> None:

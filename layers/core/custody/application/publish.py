@@ -14,6 +14,7 @@ import numpy as np
 
 from custody.application.admission import space_of, wanted_acl
 from custody.application.evidence_files import read_chunks, read_vectors
+from custody.application.failure import Failure
 from custody.application.parse import PART_CHUNKS
 from custody.application.ports import (
     Clock,
@@ -45,12 +46,6 @@ from custody.errors import CustodyError, IntegrityError, NotFound
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    job: PublishJob
-    error: CustodyError
-
-
-@dataclass(frozen=True, slots=True)
 class _Indexed:
     """One version whose entries were written and are to be counted after the refresh."""
 
@@ -68,10 +63,10 @@ class Publish:
     jobs: Jobs
     clock: Clock
 
-    def __call__(self, jobs: Sequence[PublishJob]) -> tuple[Failure, ...]:
+    def __call__(self, jobs: Sequence[PublishJob]) -> tuple[Failure[PublishJob], ...]:
         """One refresh for the whole batch. Returns the jobs that must be delivered again; one
         job's fault is not another's."""
-        failures: list[Failure] = []
+        failures: list[Failure[PublishJob]] = []
         indexed: list[_Indexed] = []
         unique = list(dict.fromkeys(jobs))
         for job in unique:
@@ -201,14 +196,14 @@ class Publish:
 
     # --- count and flip ---
 
-    def _make_live(self, indexed: Sequence[_Indexed]) -> list[Failure]:
+    def _make_live(self, indexed: Sequence[_Indexed]) -> list[Failure[PublishJob]]:
         if not indexed:
             return []
         try:
             self.index.refresh({space_of(item.record.key) for item in indexed})
         except CustodyError as error:
             return [Failure(item.job, error) for item in indexed]
-        failures: list[Failure] = []
+        failures: list[Failure[PublishJob]] = []
         for item in indexed:
             try:
                 self._flip(item.record, item.acl)

@@ -10,9 +10,7 @@ class EmbeddingModel:
     """One model, as its manifest describes it and with its files checked.
 
     ``revision`` names the exact weights and tokenizer: vectors of two revisions never mix.
-    ``max_tokens`` counts the special tokens too. ``batch`` is False for models whose output for
-    one text depends on the others of its batch (dynamically quantized ones): they are run one
-    text at a time. ``model_file`` and ``tokenizer_file`` are paths.
+    ``max_tokens`` counts the special tokens too. ``model_file`` and ``tokenizer_file`` are paths.
     """
 
     name: str
@@ -20,7 +18,6 @@ class EmbeddingModel:
     dimensions: int
     max_tokens: int
     normalize: bool
-    batch: bool
     output: str
     query_prefix: str
     passage_prefix: str
