@@ -168,6 +168,23 @@ def test_a_bomb_that_deceives_the_count_meets_the_time_limit():
     assert "2 seconds" in refused.value.detail
 
 
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        "<p " + " ".join(f"a{i}=1" for i in range(300_000)) + ">x</p>",
+        "<p>" + "\u00a0" * 1_500_000 + "x</p>",
+        "&" * 3_000_000,
+    ],
+    ids=["attributes", "no-break spaces", "ampersands"],
+)
+def test_a_bomb_without_tags_meets_the_time_limit_too(bomb):
+    """The function's own time would be over before it could say what is wrong with the page."""
+    limited = FormatParser(Limits(seconds=1))
+    with pytest.raises(Rejected) as refused:
+        limited.parse(bomb.encode(), content_type=HTML, name="bomb.html")
+    assert refused.value.code == "document-too-complex"
+
+
 def test_a_page_of_many_tags_is_read_the_same_in_the_child_process(parse):
     parsed = parse("<title>T</title>" + "<h2>h</h2><p>word</p>" * 5_000, HTML)
     assert len(parsed.blocks) == 5_000

@@ -58,11 +58,12 @@ class FormatParser:
             raise Rejected(error.detail + _charset_hint(content), code=error.code) from error
 
     def _is_dear(self, content: bytes, kind: Media) -> bool:
-        if kind.type == media.HTML:
-            return content.count(b"<") > self._limits.tags_in_process
-        if kind.type == media.MARKDOWN:
-            return len(content) > self._limits.markdown_bytes_in_process
-        return kind.type == media.PDF
+        """Size alone isn't enough (tags nest) and neither is the number of tags: one tag may have
+        a hundred thousand attributes, and text that is all entities is dear as well."""
+        if kind.type not in {media.HTML, media.MARKDOWN}:
+            return kind.type == media.PDF
+        many_tags = kind.type == media.HTML and content.count(b"<") > self._limits.tags_in_process
+        return many_tags or len(content) > self._limits.markup_bytes_in_process
 
     def _refuse_size(self, size: int, limit: int) -> None:
         if size > limit:

@@ -20,7 +20,7 @@ class Limits:
     depth: int = 512
     json_depth: int = 64
     tags_in_process: int = 4_000
-    markdown_bytes_in_process: int = 100_000
+    markup_bytes_in_process: int = 100_000
     pages: int = 2_000
     rows: int = 200_000
     columns: int = 1_000
