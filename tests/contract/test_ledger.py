@@ -725,6 +725,17 @@ def test_sources_are_listed_in_pages_of_one_tenant(ledger: Ledger) -> None:
 # listing
 
 
+def test_everybody_seals_positions_with_the_same_secret(
+    make_ledger: Callable[[], Ledger],
+) -> None:
+    ledger = make_ledger()
+    with ThreadPoolExecutor(8) as threads:
+        found = set(threads.map(lambda _: ledger.page_secret(), range(16)))
+    assert len(found) == 1
+    assert len(found.pop()) == 32
+    assert ledger.page_secret() != make_ledger().page_secret()
+
+
 def walk(ledger: Ledger, tenant: str = "acme", limit: int = 3, **filters: str) -> list[Head]:
     wanted = {"source_id": None, "state": None, "name": None} | filters
     seen: list[Head] = []

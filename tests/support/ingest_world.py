@@ -21,6 +21,7 @@ from custody.adapters.local_signer import LocalSigner
 from custody.adapters.memory_jobs import MemoryJobs
 from custody.adapters.memory_ledger import MemoryLedger
 from custody.adapters.memory_objects import MemoryObjects
+from custody.adapters.sealed_cursors import SealedCursors
 from custody.application.accept import Accept, DocumentRequest
 from custody.application.accept_drop import AcceptDrop, DropEvent, DropOutcome
 from custody.application.change_acl import ChangeAcl
@@ -225,12 +226,13 @@ class World:
         rejecting = Rejecting(ledger, objects, clock)
         erasing = Erasing(ledger, queue, clock, self.identifiers)
         waiting = Waiting(clock, self._sleep, self._wait_seconds)
-        self.govern = Govern(ledger, clock)
+        cursors = SealedCursors(ledger.page_secret)
+        self.govern = Govern(ledger, clock, cursors)
         self.accept = Accept(ledger, objects, index, queue, clock)
         self.accept_drop = AcceptDrop(
             ledger, objects, index, queue, clock, rejecting, erasing, "evidence"
         )
-        self.documents = Documents(self.accept, ledger, index, waiting)
+        self.documents = Documents(self.accept, ledger, index, waiting, cursors)
         self.uploads = Uploads(ledger, objects)
         self.change_acl = ChangeAcl(ledger, queue, waiting)
         self.erase = Erase(erasing)

@@ -38,7 +38,14 @@ if TYPE_CHECKING:
     from custody.application.idempotency import Idempotency
     from custody.application.load_policy import ActivePolicies
     from custody.application.parse import Parse
-    from custody.application.ports import Embedder, EvidenceIndex, Jobs, Ledger, ObjectStore
+    from custody.application.ports import (
+        Cursors,
+        Embedder,
+        EvidenceIndex,
+        Jobs,
+        Ledger,
+        ObjectStore,
+    )
     from custody.application.propagate import Propagate
     from custody.application.publish import Publish
     from custody.application.read_trace import ReadTrace
@@ -273,10 +280,17 @@ def _accept() -> Accept:
 
 
 @cache
+def _cursors() -> Cursors:
+    from custody.adapters.sealed_cursors import SealedCursors
+
+    return SealedCursors(ledger().page_secret)
+
+
+@cache
 def documents() -> Documents:
     from custody.application.documents import Documents
 
-    return Documents(_accept(), ledger(), index(), _waiting())
+    return Documents(_accept(), ledger(), index(), _waiting(), _cursors())
 
 
 @cache
@@ -400,7 +414,7 @@ def erase() -> Erase:
 def govern() -> Govern:
     from custody.application.govern import Govern
 
-    return Govern(ledger(), clock)
+    return Govern(ledger(), clock, _cursors())
 
 
 @cache

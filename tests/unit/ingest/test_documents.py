@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import replace
 from datetime import timedelta
 
@@ -12,6 +13,7 @@ from custody.domain.jobs import CleanupJob, EmbedJob, ParseJob, PublishJob
 from custody.domain.model import DocumentKey, VersionState
 from custody.domain.validation import ANY_REVISION
 from custody.errors import (
+    BadRequest,
     Conflict,
     CustodyError,
     Forbidden,
@@ -502,6 +504,56 @@ class TestReading:
         assert listed(READER) == {"open"}
         assert listed(WRITER) == {"open", "closed"}
         assert listed(principal("ann", "staff", tenant="other")) == set()
+
+    def test_a_cursor_names_nothing_that_its_holder_may_not_see(self, world: World) -> None:
+        for number in range(5):
+            world.documents.put(WRITER, request(f"takeover-{number}", acl=("user:bob",)))
+        first = self.page(world, READER)
+        assert first.items == ()
+        assert first.next is not None
+        opaque = base64.urlsafe_b64decode(first.next + "=" * (-len(first.next) % 4))
+        for told in (first.next.encode(), opaque):
+            assert b"takeover" not in told
+            assert b"wiki" not in told
+        # Nor does its length tell how long the name is.
+        world.documents.put(WRITER, request("a" * 100, acl=("user:bob",)))
+        assert len(self.page(world, READER, limit=1).next or "") == len(first.next)
+
+    def test_a_cursor_leads_on_where_it_was_given_and_nowhere_else(self, world: World) -> None:
+        for number in range(5):
+            world.documents.put(WRITER, request(f"d{number}"))
+        found, cursor = [], None
+        while True:
+            page = self.page(world, READER, cursor=cursor)
+            found += [head.key.document_id for head in page.items]
+            cursor = page.next
+            if cursor is None:
+                break
+        assert found == [f"d{number}" for number in range(5)]
+        given = self.page(world, READER).next
+        assert given is not None
+        for caller, cursor, wanted in (
+            (WRITER, given, {}),
+            (principal("ann", "staff", tenant="other"), given, {}),
+            (READER, given, {"source_id": "wiki"}),
+            (READER, given, {"state": VersionState.ACTIVE}),
+            (READER, given[:50] + ("A" if given[50] != "A" else "B") + given[51:], {}),
+            (READER, "", {}),
+            (READER, "wiki#d1", {}),
+            (READER, "AAAA", {}),
+            (READER, "é", {}),
+        ):
+            with pytest.raises(BadRequest) as refused:
+                self.page(world, caller, cursor=cursor, **wanted)
+            assert refused.value.code == "invalid-cursor"
+
+    @staticmethod
+    def page(  # type: ignore[no-untyped-def]
+        world: World, caller, *, limit=2, cursor=None, source_id=None, state=None
+    ):
+        return world.documents.list_documents(
+            caller, source_id=source_id, state=state, name=None, limit=limit, cursor=cursor
+        )
 
     def test_provenance_of_an_earlier_version_is_for_insiders(self, world: World) -> None:
         world.documents.put(WRITER, request(text="one"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,6 +40,7 @@ class _TenantControl:
 class MemoryLedger:
     def __init__(self) -> None:
         self._lock = threading.RLock()
+        self._page_secret = secrets.token_bytes(32)
         self._keys: dict[str, VerificationKey] = {}
         self._policies: dict[str, PolicyRef] = {}
         self._service_epoch = 0
@@ -53,6 +55,9 @@ class MemoryLedger:
 
     def ping(self) -> None:
         """Always there."""
+
+    def page_secret(self) -> bytes:
+        return self._page_secret
 
     # reading
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from custody.application.accept import Accept, DocumentRequest
 from custody.application.admission import Admission, space_of
 from custody.application.callers import Seen, find, no_such_document, require, see, standing
-from custody.application.ports import EvidenceIndex, Ledger, Page
+from custody.application.ports import Cursors, EvidenceIndex, Ledger, Page
 from custody.application.waiting import Waiting
+from custody.domain.canonical import canonical_json
 from custody.domain.model import (
     Envelope,
     Head,
@@ -52,6 +53,7 @@ class Documents:
     ledger: Ledger
     index: EvidenceIndex
     waiting: Waiting
+    cursors: Cursors
 
     def put(self, principal: Principal, request: DocumentRequest) -> Published:
         """Raises Unprocessable with the first reason as its code when the document was rejected,
@@ -98,16 +100,19 @@ class Documents:
         cursor: str | None,
     ) -> Page[Head]:
         """Those of the caller's own tenant that the caller may see. A page may hold fewer than
-        ``limit``, even none, while ``next`` says that more may follow."""
+        ``limit``, even none, while ``next`` says that more may follow. Raises
+        BadRequest(invalid-cursor) for a ``cursor`` of another caller or filter, or of nobody's."""
         require(principal, Scope.READ)
         standing(self.ledger, principal)
+        filters = [source_id, None if state is None else state.value, name]
+        listing = canonical_json(["documents", principal.tenant, principal.subject, *filters])
         page = self.ledger.list_heads(
             principal.tenant,
             source_id=source_id,
             state=None if state is None else state.value,
             name=name,
             limit=limit,
-            cursor=cursor,
+            cursor=self.cursors.open(cursor, listing=listing.decode()),
         )
         owners = tuple({SourceKey(principal.tenant, head.source_id) for head in page.items})
         keys = tuple(head.key for head in page.items)
@@ -121,7 +126,7 @@ class Documents:
             source = read.sources.get(SourceKey(key.tenant, head.source_id))
             if see(principal, head, source, read.control.trust_domains) is not None:
                 visible.append(head)
-        return Page(tuple(visible), page.next)
+        return Page(tuple(visible), self.cursors.seal(page.next, listing=listing.decode()))
 
     def show(self, principal: Principal, document_id: str) -> Shown:
         """Its history goes to the source's writers, governors and auditors; a reader sees what is

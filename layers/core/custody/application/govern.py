@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from custody.application.callers import oversees, require, standing
-from custody.application.ports import Clock, Ledger, Page
+from custody.application.ports import Clock, Cursors, Ledger, Page
 from custody.domain import sources, validation
+from custody.domain.canonical import canonical_json
 from custody.domain.model import Acl, Principal, Scope, SidecarMode, Source, SourceKey
 from custody.errors import Conflict, PreconditionFailed, Unprocessable
 
@@ -44,6 +45,7 @@ class PutSource:
 class Govern:
     ledger: Ledger
     clock: Clock
+    cursors: Cursors
 
     def put(self, principal: Principal, request: SourceRequest) -> PutSource:
         """Create or replace. State, watermark and creation time stay what they were: replacing a
@@ -78,7 +80,11 @@ class Govern:
         if not oversees(principal):
             require(principal, Scope.GOVERN)
         standing(self.ledger, principal)
-        return self.ledger.list_sources(principal.tenant, limit=limit, cursor=cursor)
+        listing = canonical_json(["sources", principal.tenant, principal.subject]).decode()
+        page = self.ledger.list_sources(
+            principal.tenant, limit=limit, cursor=self.cursors.open(cursor, listing=listing)
+        )
+        return Page(page.items, self.cursors.seal(page.next, listing=listing))
 
 
 def _acl(given: tuple[str, ...] | None, tenant: str, field: str) -> Acl | None:

@@ -109,6 +109,20 @@ class Page[T]:
     next: str | None = None
 
 
+class Cursors(Protocol):
+    """Positions in a listing, as callers carry them from page to page: a position names what comes
+    next, which its caller need not be allowed to see."""
+
+    def seal(self, position: str | None, *, listing: str) -> str | None:
+        """``listing``: what is listed, with which filter, for whom. A cursor is good there only.
+        None (the end) stays None."""
+        ...
+
+    def open(self, cursor: str | None, *, listing: str) -> str | None:
+        """Raises BadRequest(invalid-cursor)."""
+        ...
+
+
 class Ledger(Protocol):
     """The one that decides. Strongly consistent, conditional writes only.
 
@@ -150,6 +164,11 @@ class Ledger(Protocol):
         ...
 
     def list_sources(self, tenant: str, *, limit: int, cursor: str | None) -> Page[Source]: ...
+
+    def page_secret(self) -> bytes:
+        """32 bytes of the deployment's own, made when they are first asked for: what positions in
+        listings are sealed with."""
+        ...
 
     # documents
     def head(self, key: DocumentKey) -> Head | None: ...

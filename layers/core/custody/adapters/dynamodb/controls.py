@@ -4,6 +4,7 @@ makes of it."""
 from __future__ import annotations
 
 import itertools
+import secrets
 from collections import defaultdict
 from collections.abc import Callable, Collection
 from dataclasses import replace
@@ -12,7 +13,12 @@ from datetime import datetime
 from custody.adapters.dynamodb import codec, layout, rows
 from custody.adapters.dynamodb.calls import Row, Table
 from custody.adapters.dynamodb.listing import list_keys
-from custody.adapters.dynamodb.rows import PrincipalControl, ServiceControl, TenantControl
+from custody.adapters.dynamodb.rows import (
+    PageSecret,
+    PrincipalControl,
+    ServiceControl,
+    TenantControl,
+)
 from custody.application.ports import Page
 from custody.domain import transitions
 from custody.domain.model import (
@@ -127,6 +133,16 @@ class Controls:
             body = codec.dump(replace(own, epoch=own.epoch + 1))
             if self._table.write(Row(key, body, stored.revision if stored else 0)):
                 return
+        raise self._table.unavailable("contended")
+
+    def page_secret(self) -> bytes:
+        """Whoever writes it first wins; it is never changed."""
+        key = layout.page_secret()
+        for _ in self._table.pacing.tries():
+            stored = rows.load(PageSecret, self._table.get(key))
+            if stored is not None:
+                return stored.value.secret
+            self._table.write(Row(key, codec.dump(PageSecret(secrets.token_bytes(32))), 0))
         raise self._table.unavailable("contended")
 
     # sources

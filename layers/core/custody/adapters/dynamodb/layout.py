@@ -94,6 +94,10 @@ def service(copy: int) -> Key:
     return Key(f"C#{copy}", "CONTROL")
 
 
+def page_secret() -> Key:
+    return Key("PAGES", "SECRET")
+
+
 def tenant(tenant: str) -> Key:
     return Key("T#" + digest(tenant), "TENANT")
 

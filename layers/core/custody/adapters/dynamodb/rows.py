@@ -37,6 +37,11 @@ class TenantControl:
 
 
 @dataclass(frozen=True, slots=True)
+class PageSecret:
+    secret: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class PrincipalControl:
     not_before: datetime
 
