@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from custody.domain.model import Inspection
@@ -111,6 +111,11 @@ _HIDDEN = re.compile(
 # characters they only hide something.
 _NO_WIDTH = re.compile("[\u200b-\u200d]+")
 _FIRST_NON_LATIN = "\u0300"
+# One character's compatibility form can be 18, and its words as many strings: a long text is looked
+# at in parts. They overlap by more than any match is long once long gaps are one space.
+_PART_CHARACTERS = 50_000
+_OVERLAP_CHARACTERS = 2_000
+_LONG_GAP = re.compile(r"\s{20,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,18 +140,28 @@ def clean_text(text: str) -> Cleaned:
 def inspect_text(text: str) -> tuple[str, ...]:
     """The signals of a text, in a fixed order. Compatibility forms and case don't matter, nor does
     how the words are broken into lines."""
+    return ordered({signal for part in _parts(text) for signal in _signals(part)})
+
+
+def _parts(text: str) -> Iterator[str]:
+    """A part that begins within the text begins with a letter, so that what it cuts is neither a
+    word nor the start of a line."""
+    text = _LONG_GAP.sub(lambda gap: "\n" if "\n" in gap.group() else " ", text)
+    yield text[:_PART_CHARACTERS]
+    for end in range(_PART_CHARACTERS, len(text), _PART_CHARACTERS):
+        yield "x" + text[end - _OVERLAP_CHARACTERS : end + _PART_CHARACTERS]
+
+
+def _signals(text: str) -> Iterator[str]:
     folded = unicodedata.normalize("NFKC", text).lower().replace("\u2019", "'")
     # Line ends matter to the marks of a forged role only.
     flowing = " ".join(folded.split())
-    return ordered(
-        detector.signal
-        for detector in _DETECTORS
-        if any(trigger in flowing for trigger in detector.triggers)
-        and (
+    for detector in _DETECTORS:
+        if any(trigger in flowing for trigger in detector.triggers) and (
             detector.pattern.search(flowing)
             or (detector.pattern.flags & re.MULTILINE and detector.pattern.search(folded))
-        )
-    )
+        ):
+            yield detector.signal
 
 
 def ordered(signals: Iterable[str]) -> tuple[str, ...]:
