@@ -19,6 +19,7 @@ from custody.adapters.model_manifest import load_model
 from custody.adapters.onnx_embedder import OnnxEmbedder
 from custody.adapters.packaged_policies import packaged_policies
 from custody.adapters.parsers import FormatParser
+from custody.adapters.sealed_cursors import SealedCursors
 from custody.adapters.system_clock import RandomIdentifiers, SystemClock
 from custody.adapters.token_chunker import TokenChunker
 from custody.application.accept import Accept, DocumentRequest
@@ -141,7 +142,7 @@ def assemble(
         scopes=frozenset(scope.value for scope in Scope),
         issued_at=clock.now(),
     )
-    Govern(ledger, clock).put(
+    Govern(ledger, clock, SealedCursors(ledger.page_secret)).put(
         principal,
         SourceRequest(
             SOURCE,

@@ -17,6 +17,7 @@ import pytest
 
 from custody.adapters.opensearch_index import OpenSearchIndex, connect
 from custody.adapters.opensearch_index.mapping import alias_of, meta_of
+from custody.domain.index_document import encode
 from custody.domain.model import Acl, DocumentKey
 from custody.domain.search import LegHits, Space
 from custody.errors import CustodyError, IntegrityError, Unavailable
@@ -135,6 +136,21 @@ BROKEN_SEARCHES: dict[str, Any] = {
     "half an answer": {"responses": [leg(), {"status": 200}]},
     "foreign hits": {
         "responses": [leg(hits={"hits": [{"_source": {}, "sort": [1.0, "x"]}]}), leg()]
+    },
+    "a time beyond the calendar": {
+        "responses": [
+            leg(
+                hits={
+                    "hits": [
+                        {
+                            "_source": {**encode(entry("a")), "valid_to": 1 << 60},
+                            "sort": [1.0, "x"],
+                        }
+                    ]
+                }
+            ),
+            leg(),
+        ]
     },
     "unsorted hits": {"responses": [leg(hits={"hits": [{"_source": {}}]}), leg()]},
     "no JSON": b"<html>Bad gateway</html>",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import sqlite3
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from custody.adapters.sqlite_index import SqliteIndex
+from custody.domain.index_document import encode
 from custody.domain.model import Acl, DocumentKey
 from custody.domain.search import LegHits, Space
 from custody.errors import ConfigurationError, Unavailable
@@ -110,6 +112,24 @@ def test_a_damaged_file_is_unavailable_and_never_empty(tmp_path: Path, damage: s
         broken.search(query(ACME, text="fox", vector=unit(1)))
     assert refused.value.code == "index-unavailable"
     broken.close()
+
+
+@pytest.mark.parametrize(
+    "payload", ["{", "[]", "{}", json.dumps({**encode(entry("a")), "valid_to": 1 << 60})]
+)
+def test_an_entry_that_is_none_is_unavailable_and_never_left_out(
+    tmp_path: Path, payload: str
+) -> None:
+    path = tmp_path / "index.db"
+    index = SqliteIndex(str(path))
+    fill(index, ACME, [entry("a", text="fox"), entry("b", text="fox")])
+    vandal = sqlite3.connect(path, isolation_level=None)
+    vandal.execute("UPDATE payloads SET entry = ? WHERE id = 1", (payload,))
+    vandal.close()
+    with pytest.raises(Unavailable) as refused:
+        index.search(query(ACME, text="fox"))
+    assert refused.value.code == "index-unavailable"
+    index.close()
 
 
 def test_a_folder_that_does_not_exist_is_unavailable(tmp_path: Path) -> None:

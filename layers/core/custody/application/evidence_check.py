@@ -48,8 +48,7 @@ from custody.errors import IntegrityError, Unauthenticated
 EVIDENCE_PURPOSE = "ingestion"
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
+class Verified(NamedTuple):
     """One item that may be served, with the ledger's facts about it. Of ``entry`` only what the
     leaf covers (document, version, ordinal, title, heading, page, text) and ``chunk_id`` are
     proven; everything else that is shown comes from ``head``, ``source`` and ``statement``."""
@@ -80,8 +79,7 @@ class Finding(NamedTuple):
     verified: Verified | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Ruling:
+class _Ruling(NamedTuple):
     """What holds for every chunk of one document version. ``source`` and ``statement`` are set when
     nothing stands against it."""
 

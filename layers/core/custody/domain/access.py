@@ -18,7 +18,6 @@ from custody.domain.model import (
     Outcome,
     Principal,
     Source,
-    SourceKey,
     SourceState,
     VersionState,
 )
@@ -67,7 +66,7 @@ def authorize(
         return _ACL
     if head.narrowed_to is not None and not head.narrowed_to.permits(held):
         return _ACL
-    if source is None or source.key != SourceKey(head.key.tenant, head.source_id):
+    if source is None or source.key != (head.key.tenant, head.source_id):
         return _UNKNOWN
     if source.state is not SourceState.ACTIVE:
         return _QUARANTINED if source.state is SourceState.QUARANTINED else _RETIRED

@@ -12,6 +12,7 @@ A leg is a sequence of (chunk_id, score), best first.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -76,24 +77,14 @@ def fuse(
     settings = config or RRFConfig()
     factors = _weights(weights, len(legs))
     ranks: dict[str, list[int | None]] = {}
-    for position, leg in enumerate(legs):
+    terms: dict[str, list[float]] = {}
+    for position, (factor, leg) in enumerate(zip(factors, legs, strict=True)):
         for rank, (chunk_id, _) in enumerate(_ordered(leg)[: settings.retrieve_k], start=1):
-            ranks.setdefault(chunk_id, [None] * len(legs))[position] = rank
-    fused = [
-        Fused(
-            chunk_id,
-            # fsum: the order of the legs can't move a last bit, and so a tie
-            math.fsum(
-                factor / (settings.k + rank)
-                for factor, rank in zip(factors, of, strict=True)
-                if rank is not None
-            ),
-            tuple(of),
-        )
-        for chunk_id, of in ranks.items()
-    ]
-    fused.sort(key=lambda item: (-item.score, item.chunk_id))
-    return fused[: settings.final_k]
+            if chunk_id not in ranks:
+                ranks[chunk_id], terms[chunk_id] = [None] * len(legs), []
+            ranks[chunk_id][position] = rank
+            terms[chunk_id].append(factor / (settings.k + rank))
+    return _best(ranks, terms, settings.final_k)
 
 
 def fuse_linear(
@@ -110,11 +101,18 @@ def fuse_linear(
         for rank, (chunk_id, score) in enumerate(normalize_scores(deep), start=1):
             ranks.setdefault(chunk_id, [None] * len(legs))[position] = rank
             terms.setdefault(chunk_id, []).append(factor * score)
+    return _best(ranks, terms, settings.final_k)
+
+
+def _best(
+    ranks: Mapping[str, list[int | None]], terms: Mapping[str, list[float]], final_k: int
+) -> list[Fused]:
+    # fsum: the order of the legs can't move a last bit, and so a tie
     fused = [
         Fused(chunk_id, math.fsum(terms[chunk_id]), tuple(of)) for chunk_id, of in ranks.items()
     ]
     fused.sort(key=lambda item: (-item.score, item.chunk_id))
-    return fused[: settings.final_k]
+    return fused[:final_k]
 
 
 def normalize_scores(leg: Leg) -> list[Scored]:
@@ -148,19 +146,17 @@ def _descending(item: Scored) -> tuple[float, str]:
 
 def _ordered(leg: Leg) -> Leg:
     _check(leg)
-    if all(leg[at][1] >= leg[at + 1][1] for at in range(len(leg) - 1)):
+    scores = [score for _, score in leg]
+    if all(map(operator.ge, scores, scores[1:])):
         return leg
     return sorted(leg, key=_descending)
 
 
 def _check(leg: Leg) -> None:
-    seen: set[str] = set()
-    for chunk_id, score in leg:
-        if not _is_id(chunk_id) or chunk_id in seen:
-            raise IntegrityError("An id is empty or repeated in a leg.", code="invalid-leg")
-        if not _is_number(score):
-            raise IntegrityError("A score is no finite number.", code="invalid-leg")
-        seen.add(chunk_id)
+    if not all(_is_id(chunk_id) for chunk_id, _ in leg) or len(dict(leg)) != len(leg):
+        raise IntegrityError("An id is empty or repeated in a leg.", code="invalid-leg")
+    if not all(_is_number(score) for _, score in leg):
+        raise IntegrityError("A score is no finite number.", code="invalid-leg")
 
 
 def _is_id(value: object) -> bool:
@@ -168,6 +164,8 @@ def _is_id(value: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
+    if type(value) is float:  # the common case
+        return math.isfinite(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     try:

@@ -40,30 +40,31 @@ def encode(entry: IndexEntry) -> dict[str, object]:
 
 
 def decode(document: Mapping[str, Any]) -> IndexEntry:
-    """Raises KeyError or TypeError for what ``encode`` did not write."""
+    """Raises KeyError, TypeError or ValueError for what ``encode`` did not write."""
     observed_at = document["observed_at"]
     valid_from = document["valid_from"]
     valid_to = document["valid_to"]
-    return IndexEntry(
-        chunk_id=document["chunk_id"],
-        key=DocumentKey(document["tenant"], document["document_id"]),
-        source_id=document["source_id"],
-        trust_domain=document["trust_domain"],
-        version=document["version"],
-        ordinal=document["ordinal"],
-        title=document["title"],
-        heading=document["heading"],
-        page=document["page"],
-        text=document["text"],
-        acl=tuple(document["acl"]),
-        proof=tuple(document["proof"]),
-        chunk_count=document["chunk_count"],
-        version_digest=document["version_digest"],
-        model_revision=document["model_revision"],
-        metadata=_metadata(document["metadata"]),
-        observed_at=None if observed_at is None else moment_of(observed_at),
-        valid_from=None if valid_from == BEGINNING else moment_of(valid_from),
-        valid_to=None if valid_to == END else moment_of(valid_to),
+    return IndexEntry(  # by position: a search makes a hundred of them
+        document["chunk_id"],
+        DocumentKey(document["tenant"], document["document_id"]),
+        document["source_id"],
+        document["trust_domain"],
+        document["version"],
+        document["ordinal"],
+        document["title"],
+        document["heading"],
+        document["page"],
+        document["text"],
+        tuple(document["acl"]),
+        tuple(document["proof"]),
+        document["chunk_count"],
+        document["version_digest"],
+        document["model_revision"],
+        None,
+        _metadata(document["metadata"]),
+        None if observed_at is None else moment_of(observed_at),
+        None if valid_from == BEGINNING else moment_of(valid_from),
+        None if valid_to == END else moment_of(valid_to),
     )
 
 

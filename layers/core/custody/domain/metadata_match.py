@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from custody.domain.model import MetadataValue
 from custody.domain.search import FilterClause, Range
@@ -31,8 +32,13 @@ def microseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
+@lru_cache(maxsize=4096)  # the same documents come up again and again
 def moment_of(value: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=value)
+    """Raises ValueError for a time that the calendar of ``datetime`` doesn't reach."""
+    try:
+        return _EPOCH + timedelta(microseconds=value)
+    except OverflowError:
+        raise ValueError("no such time") from None
 
 
 def tag(key: str, value: str | float | bool) -> str:

@@ -118,13 +118,13 @@ def rerank(
         weight = policy.reputation_weight
         evidence.append(
             ReputationEvidence(
-                chunk_id=chunk_id,
-                source_id=source_id,
-                raw_similarity=raw,
-                normalized_similarity=similarity,
-                reputation=reputation,
-                final_score=(1.0 - weight) * similarity + weight * reputation,
-                policy_version=policy.version,
+                chunk_id,
+                source_id,
+                raw,
+                similarity,
+                reputation,
+                (1.0 - weight) * similarity + weight * reputation,
+                policy.version,
             )
         )
     evidence.sort(key=lambda item: (-item.final_score, item.chunk_id))
@@ -136,6 +136,8 @@ def _is_name(value: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
+    if type(value) is float:  # the common case
+        return math.isfinite(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     try:

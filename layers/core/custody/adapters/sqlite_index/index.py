@@ -254,4 +254,7 @@ def _chunk_id(connection: sqlite3.Connection, number: int) -> str:
 
 def _entry(connection: sqlite3.Connection, number: int) -> IndexEntry:
     payload = connection.execute("SELECT entry FROM payloads WHERE id = ?", (number,)).fetchone()[0]
-    return decode(json.loads(payload))
+    try:
+        return decode(json.loads(payload))
+    except (KeyError, TypeError, ValueError) as fault:
+        raise index_unavailable("a hit is not one of Custody's entries") from fault
