@@ -244,7 +244,7 @@ def _query(model: type[BaseModel] | None, event: Event) -> BaseModel | None:
         # Query parameters are text, so "10" may be a number here and nowhere else.
         return model.model_validate_strings(values, strict=False)
     except ValidationError as error:
-        raise invalid(error) from None
+        raise invalid(error, values) from None
 
 
 def _json(body: BaseModel | Mapping[str, object] | None) -> str:

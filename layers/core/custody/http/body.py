@@ -16,6 +16,7 @@ from typing import Annotated, NoReturn
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, ValidationError
 from pydantic import WithJsonSchema as _Schema
+from pydantic_core import ErrorDetails
 
 from custody.domain.timestamps import format_rfc3339, parse_rfc3339
 from custody.errors import BadRequest, TooLarge, Unprocessable
@@ -139,28 +140,45 @@ def read_json(raw: bytes) -> object:
     return value
 
 
-def _field(location: tuple[int | str, ...]) -> str | None:
-    return ".".join(str(part) for part in location)[:256] or None
+def _path(fault: ErrorDetails, given: object) -> tuple[int | str, ...]:
+    """Where in ``given`` the fault is. pydantic names the types of a union in between."""
+    location = fault["loc"]
+    path: list[int | str] = []
+    for part in location:
+        match given:
+            case dict() if part in given:
+                given = given[part]
+            case list() if isinstance(part, int) and part < len(given):
+                given = given[part]
+            case _ if fault["type"] != "missing" or part != location[-1]:
+                continue
+        path.append(part)
+    return tuple(path)
 
 
-def invalid(error: ValidationError) -> Unprocessable:
-    """The first fault as a problem; unknown fields are told first, being the surest mistake."""
+def invalid(error: ValidationError, given: object) -> Unprocessable:
+    """The first fault of ``given`` as a problem; unknown fields are told first, being the surest
+    mistake."""
     faults = error.errors(include_url=False, include_context=False, include_input=False)
     faults.sort(key=lambda fault: fault["type"] != "extra_forbidden")
     fault = faults[0]
-    where = _field(fault["loc"])
+    path = _path(fault, given)
+    where = ".".join(map(str, path))[:256] or None
     if fault["type"] == "extra_forbidden":
         return Unprocessable("This field is not known.", code="unknown-field", field=where)
     detail = fault["msg"].removeprefix("Value error, ")
+    if len({tuple(other["loc"]) for other in faults if _path(other, given) == path}) > 1:
+        detail = "The value has none of the forms that this field can have"
     return Unprocessable(f"{detail[:1].upper()}{detail[1:]}.", code="invalid-field", field=where)
 
 
 def parse_body[Model: BaseModel](model: type[Model], raw: bytes) -> Model:
     """Raises BadRequest(malformed-json | invalid-utf8), Unprocessable(unknown-field |
     invalid-field) with the first field at fault."""
-    if not isinstance(read_json(raw), dict):
+    given = read_json(raw)
+    if not isinstance(given, dict):
         raise _malformed("The body must be a JSON object.")
     try:
         return model.model_validate_json(raw)
     except ValidationError as error:
-        raise invalid(error) from None
+        raise invalid(error, given) from None
