@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -287,7 +288,9 @@ class TestFilters:
     ) -> None:
         metadata = {"k": "v", "n": 1, "b": True, "two": ("x",)}
         fill(index, ACME, [entry("a", text="fox", metadata=metadata)])
-        assert both_legs(index, "fox", **filters) == LegHits()
+        found = both_legs(index, "fox", **filters)
+        assert found.semantic == found.lexical == ()
+        assert found.unknown_fields == (("unknown",) if "unknown" in str(filters) else ())
 
     @pytest.mark.parametrize(
         ("clause", "expected"),
@@ -347,6 +350,46 @@ class TestFilters:
         fill(index, ACME, [entry("a", text="fox", metadata={"t": ends})])
         within = Range(gte="2026-01-15T00:00:00Z", lte="2026-02-15T00:00:00Z")
         assert both_legs(index, "fox", metadata={"t": within}) == LegHits()
+
+    def test_a_field_on_nothing_that_the_terms_open_is_told(self, index: EvidenceIndex) -> None:
+        fill(
+            index,
+            ACME,
+            [
+                entry("a", text="fox", metadata={"team": "a", "empty": (), 'q"': ("v", "w")}),
+                entry("b", text="dog", acl=["user:ann"], metadata={"case": 7, "ended": "x"}),
+            ],
+        )
+        fill(index, Space("public"), [entry("p", text="fox", tenant="public", metadata={"pub": 1})])
+
+        def unknown(*names: str, terms: Sequence[str] = ("everyone",)) -> tuple[str, ...]:
+            only = wanted(terms=terms, metadata=dict.fromkeys(names, "none has this"))
+            spaces = (ACME, Space("public"), Space("unmade"))
+            found = index.search(query(*spaces, text="fox", vector=QUERY, only=only))
+            assert found.semantic == found.lexical == ()
+            assert index.search(query(*spaces, only=only)).unknown_fields == found.unknown_fields
+            return found.unknown_fields
+
+        assert unknown("team", 'q"', "pub") == ()
+        for name in ("tea", "team ", "teams", "TEAM", "empty", "q", 'q",', 'team","s', "s", "a"):
+            assert unknown(name, "team") == (name,)
+        assert unknown("nope", "team", "case") == ("case", "nope")
+        assert unknown("case", "ended", terms=("user:ann",)) == ()
+        assert unknown("team", "pub", terms=("user:ann",)) == ("pub", "team")
+        for nothing in ({"sources": []}, {"trust_domains": []}, {"sources": ["other"]}):
+            only = wanted(metadata={"team": "a", "nope": 1}, **nothing)  # type: ignore[arg-type]
+            found = index.search(query(ACME, text="fox", vector=QUERY, only=only))
+            assert found == LegHits(unknown_fields=("nope",))
+
+    def test_a_field_is_unknown_once_its_last_chunk_is_gone(self, index: EvidenceIndex) -> None:
+        fill(index, ACME, [entry("a", text="fox", metadata={"team": "a"}), entry("b", text="fox")])
+        assert both_legs(index, "fox", metadata={"team": "b"}).unknown_fields == ()
+        index.delete(ACME, DocumentKey("acme", "a"))
+        index.refresh([ACME])
+        assert both_legs(index, "fox", metadata={"team": "b"}).unknown_fields == ("team",)
+        assert index.search(
+            query(Space("unmade"), text="fox", only=wanted(metadata={"team": "b"}))
+        ) == LegHits(unknown_fields=("team",))
 
     def test_a_range_without_bounds_is_refused(self, index: EvidenceIndex) -> None:
         with pytest.raises(Unprocessable):

@@ -12,6 +12,7 @@ from custody.application.search import SearchRequest, SearchResult
 from custody.domain.model import Acl, Outcome, Principal, VersionState
 from custody.domain.search import Range
 from custody.domain.sufficiency import Reason, Verdict
+from custody.errors import Unprocessable
 from tests.support.search_world import World, reader
 
 QUESTION = "How many weeks of parental leave do employees get?"
@@ -85,7 +86,6 @@ def test_another_tenant_finds_nothing_and_public_serves_all(world: World) -> Non
         ({"team": "a"}, []),
         ({"year": Range(gte=2026, lte=2026)}, ["leave"]),
         ({"year": Range(gte=2027)}, []),
-        ({"unknown": "x"}, []),
     ],
 )
 def test_filters_bind_in_both_legs(
@@ -94,6 +94,13 @@ def test_filters_bind_in_both_legs(
     result = search(world, filter=clauses)
     assert found(result) == expected
     assert result.withheld == {}
+
+
+@pytest.mark.parametrize("clauses", [{"unknown": "x"}, {"team": "people", "unknown": Range(gte=1)}])
+def test_a_field_that_nothing_has_is_no_empty_answer(world: World, clauses: dict[str, Any]) -> None:
+    with pytest.raises(Unprocessable) as refused:
+        search(world, filter=clauses)
+    assert (refused.value.code, refused.value.field) == ("unknown-field", "filter.unknown")
 
 
 def test_an_erasure_takes_effect_before_the_index_knows(world: World) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -37,7 +37,15 @@ from custody.domain.model import (
 )
 from custody.domain.question import ASKING_TERMS
 from custody.domain.reputation import ReputationPolicy
-from custody.domain.search import Hit, IndexEntry, LegHits, LegQuery, Space, Vector
+from custody.domain.search import (
+    Hit,
+    IndexEntry,
+    LegHits,
+    LegQuery,
+    SearchFilter,
+    Space,
+    Vector,
+)
 from custody.errors import Unavailable
 from tests.support.signed_evidence import NOW, publish, signer, source
 
@@ -127,6 +135,7 @@ class OracleIndex:
             lexical=_leg(open_to, _overlap(query), query.depth, above_zero=True)
             if query.text is not None
             else (),
+            unknown_fields=_unknown_fields(self.entries.values(), query),
         )
         if self.after is not None:
             happened, self.after = self.after, None
@@ -150,6 +159,12 @@ def _passes(entry: IndexEntry, query: LegQuery) -> bool:
         and (wanted.trust_domains is None or entry.trust_domain in wanted.trust_domains)
         and all(entry.metadata.get(name) == value for name, value in wanted.metadata.items())
     )
+
+
+def _unknown_fields(entries: Iterable[IndexEntry], query: LegQuery) -> tuple[str, ...]:
+    anything = replace(query, filter=SearchFilter(query.filter.acl_terms, query.filter.valid_at))
+    known = {name for entry in entries if _passes(entry, anything) for name in entry.metadata}
+    return tuple(sorted(set(query.filter.metadata) - known))
 
 
 def _leg(

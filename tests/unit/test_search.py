@@ -257,8 +257,23 @@ def test_filter_values_travel_as_values(world: World) -> None:
     result = search(world, filter={"team": 'a" OR "b'})
     assert found(result) == ["quoted"]
     assert search(world, filter={"team": "a"}).results == ()
+    world.publish("dated", LEAVE, metadata={"year": 2019})
     search(world, filter={"year": Range(gte=2020)})
     assert world.index.queries[-1].filter.metadata == {"year": Range(gte=2020)}
+
+
+def test_a_filter_on_a_field_that_nothing_readable_has_is_refused(world: World) -> None:
+    world.publish("open", LEAVE, metadata={"team": "people"})
+    world.publish("closed", LEAVE, acl=Acl.of("user:somebody-else"), metadata={"case": "secret"})
+    told = []
+    for name in ("case", "nowhere"):
+        with pytest.raises(Unprocessable) as refused:
+            search(world, filter={"team": "people", name: "x"})
+        assert refused.value.code == "unknown-field"
+        told.append((refused.value.detail, refused.value.field))
+    assert told[0] == (told[1][0], "filter.case")
+    assert found(search(world, filter={"team": "people"})) == ["open"]
+    assert len(world.index.queries) == world.ledger.reads == 3
 
 
 def test_an_item_past_the_callers_age_limit_is_stale(world: World) -> None:

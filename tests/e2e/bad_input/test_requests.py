@@ -65,6 +65,8 @@ REFUSED: dict[str, tuple[str, str, bytes | None, int, str]] = {
         "POST", "/search", search(as_of={"known_at": "2026-01-01T00:00:00Z"}), 422, "not-available",
     ),
     "a filter in a filter": ("POST", "/search", search(filter={"a": {"b": {"gte": 1}}}), 422, "unknown-field"),
+    "a filter on a field that nothing has": ("POST", "/search", search(filter={"nowhere": "x"}), 422, "unknown-field"),
+    "an answer by a field that nothing has": ("POST", "/answers", search(filter={"nowhere": 1}), 422, "unknown-field"),
     "an empty filter list": ("POST", "/search", search(filter={"a": []}), 422, "invalid-field"),
     "a mixed range": ("POST", "/search", search(filter={"a": {"gte": 1, "lte": "b"}}), 422, "invalid-field"),
     "threshold 2": ("POST", "/answers", search(threshold=2), 422, "invalid-field"),

@@ -87,7 +87,8 @@ class EvidenceIndex(Protocol):
 
     def search(self, query: LegQuery) -> LegHits:
         """Both legs in one round trip, the filter inside each. A space that does not exist yet
-        proposes nothing; it is no error."""
+        proposes nothing; it is no error. The same round trip tells which metadata fields of the
+        filter are on nothing that the filter's ACL terms open, whether or not a leg runs."""
         ...
 
     def ping(self) -> None:

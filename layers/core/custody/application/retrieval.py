@@ -30,7 +30,7 @@ from custody.domain.model import (
     VersionState,
 )
 from custody.domain.search import Hit, IndexEntry, LegHits, LegQuery
-from custody.errors import IntegrityError, Unavailable
+from custody.errors import IntegrityError, Unavailable, Unprocessable
 
 _LINEAR_WEIGHTS = dict(zip(("semantic", "lexical"), fusion.LINEAR_WEIGHTS, strict=True))
 RECENT = timedelta(seconds=60)  # a flip later than this, seen from here, may have raced the search
@@ -95,7 +95,8 @@ class Retriever:
     """Safe to share between threads. ``leg_weights``: of each leg in RRF, relative to the other's:
     they are scaled to sum to the number of legs, so that the scores keep the scale that a policy's
     bounds belong to. Raises Unavailable (index-, ledger-, policy-unavailable,
-    model-revision-mismatch) and Unauthenticated(token-revoked)."""
+    model-revision-mismatch), Unauthenticated(token-revoked), and Unprocessable(unknown-field) for a
+    filter on a metadata field that nothing has which the caller may read."""
 
     def __init__(
         self,
@@ -122,6 +123,7 @@ class Retriever:
             refetched = True
             proposals, entries, standing = self._propose(principal, plan, carried)
             findings = self._judge(entries, standing, principal, plan)
+        _refuse_unknown_fields(proposals)
         verified = {
             finding.entry.chunk_id: finding.verified for finding in findings if finding.verified
         }
@@ -257,8 +259,22 @@ def _interned(proposals: LegHits) -> LegHits:
         return hit
 
     return LegHits(
-        semantic=tuple(map(same, proposals.semantic)), lexical=tuple(map(same, proposals.lexical))
+        semantic=tuple(map(same, proposals.semantic)),
+        lexical=tuple(map(same, proposals.lexical)),
+        unknown_fields=proposals.unknown_fields,
     )
+
+
+def _refuse_unknown_fields(proposals: LegHits) -> None:
+    """The field that is told is on nothing that its caller may read, so it may well be on what the
+    caller may not: both are one answer."""
+    if proposals.unknown_fields:
+        field = proposals.unknown_fields[0]
+        raise Unprocessable(
+            "Nothing that you may read has this metadata field.",
+            code="unknown-field",
+            field=f"filter.{field}",
+        )
 
 
 def _only(proposals: LegHits, good: Collection[int]) -> LegHits:

@@ -55,6 +55,11 @@ def tag(key: str, value: str | float | bool) -> str:
     return json.dumps([key, kind, written], ensure_ascii=False, separators=(",", ":"))
 
 
+def tag_prefix(key: str) -> str:
+    """What all tags of ``key`` begin with, and no tag of another key."""
+    return json.dumps([key], ensure_ascii=False)[:-1] + ","
+
+
 def tags(metadata: Mapping[str, MetadataValue]) -> list[str]:
     """All tags of one chunk, sorted; each element of a list has its own."""
     return sorted({tag(key, value) for key, value in _values(metadata)})

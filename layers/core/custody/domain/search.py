@@ -103,7 +103,12 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LegHits:
-    """Each leg sorted by (-score, chunk_id); a lexical hit always has a score above zero."""
+    """Each leg sorted by (-score, chunk_id); a lexical hit always has a score above zero.
+
+    ``unknown_fields``: the metadata fields of the filter that no chunk carries whose ACL holds one
+    of the filter's terms, in order of their names.
+    """
 
     semantic: tuple[Hit, ...] = ()
     lexical: tuple[Hit, ...] = ()
+    unknown_fields: tuple[str, ...] = ()

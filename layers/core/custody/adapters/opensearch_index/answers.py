@@ -20,7 +20,7 @@ def unavailable(detail: str) -> Unavailable:
     return Unavailable(f"The index can't answer: {detail}.", code="index-unavailable")
 
 
-NO_SPACE: Mapping[str, Any] = {"hits": {"hits": []}}
+NO_SPACE: Mapping[str, Any] = {"hits": {"hits": [], "total": {"value": 0}}}
 
 
 def parts(response: object, expected: int) -> list[Mapping[str, Any]]:
@@ -53,6 +53,14 @@ def whole(answer: object) -> Mapping[str, Any]:
     if shards.get("failed") or shards.get("successful") != shards.get("total"):
         raise unavailable("only a part of the shards answered")
     return answer
+
+
+def is_empty(answer: Mapping[str, Any]) -> bool:
+    """Of a search that counts its hits."""
+    try:
+        return not answer["hits"]["total"]["value"]
+    except (KeyError, TypeError) as fault:
+        raise unavailable("a search didn't count") from fault
 
 
 def hits(answer: Mapping[str, Any], *, cosine: bool) -> list[Hit]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import batched
+from itertools import batched, cycle
 from typing import Any, Literal
 
 from opensearchpy import OpenSearch
@@ -33,7 +33,7 @@ from custody.domain.model import Acl, DocumentKey
 from custody.domain.search import Hit, IndexEntry, LegHits, LegQuery, Space
 from custody.errors import CustodyError, IntegrityError
 
-type Leg = Literal["semantic", "lexical", "probe"]
+type Leg = Literal["semantic", "lexical", "probe", "field"]
 
 _BULK_CHUNKS = 100
 _CONFLICT_ATTEMPTS = 8
@@ -151,9 +151,11 @@ class OpenSearchIndex:
         filters = queries.filter_clauses(query.filter)
         terms = query_terms(query.text) if query.text else {}
         vector = None if query.vector is None else checked_vector(query.vector)
-        nothing_to_run = not query.spaces or query.depth < 1 or not (terms or vector is not None)
-        if nothing_to_run or matches_nothing(query.filter):
-            return LegHits()
+        if query.depth < 1 or matches_nothing(query.filter):
+            terms, vector = {}, None
+        fields = sorted(query.filter.metadata)
+        if not query.spaces or not (terms or vector is not None or fields):
+            return LegHits(unknown_fields=tuple(fields))
         lines: list[dict[str, Any]] = []
         legs: list[tuple[Leg, tuple[Space, ...]]] = []
         for group in space_groups(query):
@@ -174,19 +176,27 @@ class OpenSearchIndex:
                         terms, filters, depth=query.depth, timeout=self._search_timeout
                     )
                 )
+            for field in fields:
+                legs.append(("field", group))
+                lines.append(queries.header(aliases))
+                lines.append(queries.field_body(field, query.filter, timeout=self._search_timeout))
             for alias in aliases if len(aliases) > 1 else ():
                 legs.append(("probe", group))
                 lines += [queries.header([alias]), queries.PROBE]
         with _reaching():
             response = self._client.msearch(body=lines)
-        found: dict[Leg, list[Hit]] = {"semantic": [], "lexical": [], "probe": []}
+        found: dict[Leg, list[Hit]] = {"semantic": [], "lexical": []}
         missing = 0
+        unknown = dict.fromkeys(fields, True)
+        asked = cycle(fields)  # each group is asked for each field, in order
         for (leg, group), part in zip(legs, answers.parts(response, len(legs)), strict=True):
             if leg == "semantic" and part.get("status") == 400:
                 raise self._why_refused(group, query)
             answer = answers.whole_or_no_space(part)
             missing += answer is answers.NO_SPACE or not answer["_shards"]["total"]
-            if leg != "probe":
+            if leg == "field":
+                unknown[next(asked)] &= answers.is_empty(answer)
+            elif leg != "probe":
                 found[leg].extend(answers.hits(answer, cosine=leg == "semantic"))
         if missing == len(legs):
             self._check_cluster()
@@ -196,6 +206,7 @@ class OpenSearchIndex:
         return LegHits(
             semantic=_ranked(found["semantic"], query.depth),
             lexical=_ranked(found["lexical"], query.depth),
+            unknown_fields=tuple(field for field in fields if unknown[field]),
         )
 
     def ping(self) -> None:

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from custody.adapters.opensearch_index.mapping import INDEX_ONLY_FIELDS, SEARCHED, VECTOR
-from custody.domain.metadata_match import AnyTag, Between, conditions, microseconds
+from custody.domain.metadata_match import (
+    AnyTag,
+    Between,
+    conditions,
+    microseconds,
+    tag_prefix,
+)
 from custody.domain.model import DocumentKey
 from custody.domain.search import SearchFilter, Vector
 
@@ -79,6 +85,21 @@ def _search(query: Clause, *, depth: int, timeout: str) -> Clause:
         "sort": _ORDER,
         "_source": _SOURCE,
         "track_total_hits": False,
+        "timeout": timeout,
+    }
+
+
+def field_body(field: str, wanted: SearchFilter, *, timeout: str) -> Clause:
+    """Is there a chunk with that metadata field that the filter's terms open? One is enough."""
+    filters: list[Clause] = [
+        {"terms": {"acl": sorted(wanted.acl_terms)}},
+        {"prefix": {"tags": {"value": tag_prefix(field)}}},
+    ]
+    return {
+        "size": 0,
+        "query": {"bool": {"filter": filters}},
+        "track_total_hits": 1,
+        "terminate_after": 1,
         "timeout": timeout,
     }
 

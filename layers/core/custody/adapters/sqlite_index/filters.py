@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from custody.domain.metadata_match import AnyTag, Between, conditions, microseconds
+from custody.domain.metadata_match import (
+    AnyTag,
+    Between,
+    conditions,
+    microseconds,
+    tag_prefix,
+)
 from custody.domain.search import SearchFilter
 
 type Values = list[str | int | float]
@@ -43,6 +49,19 @@ def allowed_chunks(space: int, wanted: SearchFilter) -> tuple[str, Values]:
         f" INDEXED BY chunks_to_filter WHERE {' AND '.join(where)}"
     )
     return sql, values
+
+
+def field_is_open(space: int, field: str, wanted: SearchFilter) -> tuple[str, Values]:
+    """SQL that yields a row where a chunk with the metadata field is open to the filter's terms."""
+    first = tag_prefix(field)
+    after = first[:-1] + chr(ord(first[-1]) + 1)
+    terms = sorted(wanted.acl_terms)
+    sql = (
+        "SELECT 1 FROM tags t CROSS JOIN acl a ON a.id = t.id"  # noqa: S608 - fixed texts
+        " WHERE t.space = ? AND t.tag >= ? AND t.tag < ?"
+        f" AND a.space = ? AND a.term IN ({','.join('?' * len(terms))}) LIMIT 1"
+    )
+    return sql, [space, first, after, space, *terms]
 
 
 def _between(condition: Between) -> tuple[str, Values]:

@@ -19,7 +19,7 @@ from custody.adapters.sqlite_index.database import (
     create_term_index,
     index_unavailable,
 )
-from custody.adapters.sqlite_index.filters import allowed_chunks
+from custody.adapters.sqlite_index.filters import allowed_chunks, field_is_open
 from custody.adapters.sqlite_index.vectors import VectorCache
 from custody.domain.analysis import ANALYSIS_VERSION, query_terms
 from custody.domain.index_document import decode
@@ -115,11 +115,16 @@ class SqliteIndex:
         terms = query_terms(query.text) if query.text else {}
         vector = None if query.vector is None else checked_vector(query.vector)
         allowed_chunks(0, query.filter)  # a filter that can't be is refused, whatever is stored
-        if query.depth < 1 or matches_nothing(query.filter) or not (terms or vector is not None):
-            return LegHits()
         semantic: list[Scored] = []
         lexical_hits: list[Scored] = []
         with self._database.reading() as connection:
+            unknown = _unknown_fields(connection, query)
+            if (
+                query.depth < 1
+                or matches_nothing(query.filter)
+                or not (terms or vector is not None)
+            ):
+                return LegHits(unknown_fields=unknown)
             identity: str = connection.execute("SELECT name FROM identity").fetchone()[0]
             for group in space_groups(query):
                 allowed = [
@@ -136,6 +141,7 @@ class SqliteIndex:
             return LegHits(
                 semantic=_hits(connection, semantic, query.depth),
                 lexical=_hits(connection, lexical_hits, query.depth),
+                unknown_fields=unknown,
             )
 
     def ping(self) -> None:
@@ -223,6 +229,19 @@ def _allowed(
     ids, lengths = lexical.integers(listed_ids), lexical.integers(listed_lengths)
     order = np.argsort(ids, kind="stable")
     return lexical.Allowed(stored, ids[order], lengths[order])
+
+
+def _unknown_fields(connection: sqlite3.Connection, query: LegQuery) -> tuple[str, ...]:
+    found = (find_space(connection, _name(space)) for space in query.spaces)
+    spaces = [stored.id for stored in found if stored is not None] if query.filter.metadata else []
+    return tuple(
+        field
+        for field in sorted(query.filter.metadata)
+        if not any(
+            connection.execute(*field_is_open(space, field, query.filter)).fetchone()
+            for space in spaces
+        )
+    )
 
 
 def _best(ids: lexical.Ids, scores: np.ndarray, depth: int) -> list[Scored]:
