@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 
-from custody_local import emulator, template
+from custody_local import emulator, template, workers
 from custody_local.errors import LocalStackError, MissingTool
 from custody_local.paths import ROOT, VENVS
 from custody_local.progress import Progress
@@ -51,7 +51,8 @@ def deploy(
 ) -> dict[str, str]:
     """``sam deploy`` to the emulator; returns the stack's outputs."""
     with progress.step("Deploying to the local AWS"):
-        command = ["deploy", "--template-file", str(built), "--stack-name", stack_name]
+        deployed = workers.deployable(built, workers.here())
+        command = ["deploy", "--template-file", str(deployed), "--stack-name", stack_name]
         command += ["--resolve-s3", "--no-confirm-changeset", "--no-fail-on-empty-changeset"]
         command += ["--capabilities", "CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"]
         command += ["--no-progressbar", "--region", emulator.REGION, "--parameter-overrides"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from custody_local import deployment, template
+from custody_local import deployment, template, workers
 from custody_local.paths import ROOT
 from custody_local.stack import Stack
 from custody_local.state import State
@@ -59,3 +59,10 @@ def test_no_bucket_policy_refuses_the_loopback_address(state: State) -> None:
     except buckets.exceptions.ClientError as error:
         policy = error.response["Error"]["Code"]
     assert policy == "NoSuchBucketPolicy" or "aws:SecureTransport" not in policy
+
+
+def test_a_queues_function_gets_no_more_workers_than_this_machine_runs(state: State) -> None:
+    mappings = client(state, "lambda").list_event_source_mappings()["EventSourceMappings"]
+    most = {told["ScalingConfig"]["MaximumConcurrency"] for told in mappings}
+    assert mappings
+    assert max(most) <= workers.here()
