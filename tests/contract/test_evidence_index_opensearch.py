@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -53,6 +54,10 @@ class FakeNode:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def handle(self) -> None:
+                with suppress(ConnectionError):  # the client gave up, as it should
+                    super().handle()
 
             def _answer(self) -> None:
                 self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -216,6 +221,31 @@ def test_a_time_out_is_unavailable_and_not_tried_again(
     assert node.requests == ["_msearch"]
 
 
+@pytest.mark.parametrize("stuck", ["_refresh", "_delete_by_query", "_update_by_query"])
+def test_a_node_that_keeps_trying_a_change_is_left_in_time_for_other_work(
+    node: FakeNode, stuck: str
+) -> None:
+    """With a full disk it tries a delete by query for a minute and then tells of 429."""
+    client = connect(node.url, timeout_s=60.0)
+    index = OpenSearchIndex(client, "fake", sweep_timeout_s=0.5)
+    released = threading.Event()
+
+    def slow() -> tuple[int, Any]:
+        released.wait(20)
+        return 429, {}
+
+    node.answers[stuck] = slow
+    start = time.monotonic()
+    if stuck == "_update_by_query":
+        refused(lambda: index.set_acl(ACME, DOC, 1, Acl.of("everyone")))
+    else:
+        refused(lambda: index.delete(ACME, DOC))
+    assert time.monotonic() - start < 10
+    released.set()
+    assert node.requests.count(stuck) == 1
+    client.close()
+
+
 def test_a_refused_connection_is_unavailable() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -315,6 +345,50 @@ def test_no_space_on_a_foreign_cluster_is_no_empty_result(node: FakeNode) -> Non
     refused(OpenSearchIndex(client, "fake", cluster_uuid="ours").ping)
     refused(lambda: OpenSearchIndex(client, "fake", cluster_uuid="ours").search(BOTH))
     assert OpenSearchIndex(client, "fake", cluster_uuid="theirs").search(BOTH) == LegHits()
+    client.close()
+
+
+ABSENT = {"error": {"type": "index_not_found_exception"}, "status": 404}
+NO_SHARDS = {"total": 0, "successful": 0, "skipped": 0, "failed": 0}
+WRITES: dict[str, Callable[[OpenSearchIndex], object]] = {
+    "delete": lambda index: index.delete(ACME, DOC),
+    "set_acl": lambda index: index.set_acl(ACME, DOC, 1, Acl.of("everyone")),
+    "refresh": lambda index: index.refresh([ACME]),
+}
+
+
+@pytest.mark.parametrize("call", WRITES)
+def test_a_cluster_that_has_not_recovered_its_indices_has_done_nothing(
+    node: FakeNode, faulty: OpenSearchIndex, call: str
+) -> None:
+    """It answers a refresh as if there were no such index, and refuses searches."""
+    node.answers["_refresh"] = (404, ABSENT)
+    node.answers["_search"] = (503, {"error": {"type": "cluster_block_exception"}, "status": 503})
+    refused(lambda: WRITES[call](faulty))
+    there = {**NO_SHARDS, "total": 1, "successful": 1}
+    node.answers["_search"] = (200, leg(_shards=there))  # it recovered in between
+    refused(lambda: WRITES[call](faulty))
+
+
+@pytest.mark.parametrize("call", WRITES)
+def test_where_there_never_was_a_space_nothing_is_left_to_do(
+    node: FakeNode, faulty: OpenSearchIndex, call: str
+) -> None:
+    node.answers["_refresh"] = (404, ABSENT)
+    node.answers["_search"] = (200, leg(_shards=NO_SHARDS))
+    WRITES[call](faulty)
+    assert node.requests == ["_refresh", "_search"]
+
+
+@pytest.mark.parametrize("call", [*WRITES, "count"])
+def test_a_foreign_cluster_without_the_space_has_done_nothing(node: FakeNode, call: str) -> None:
+    node.answers["_refresh"] = (404, ABSENT)
+    node.answers["_search"] = (404, ABSENT) if call == "count" else (200, leg(_shards=NO_SHARDS))
+    node.answers[""] = (200, {"cluster_uuid": "theirs"})
+    calls = {**WRITES, "count": lambda index: index.count(ACME, DOC)}
+    client = connect(node.url, timeout_s=1.0)
+    refused(lambda: calls[call](OpenSearchIndex(client, "fake", cluster_uuid="ours")))
+    calls[call](OpenSearchIndex(client, "fake", cluster_uuid="theirs"))
     client.close()
 
 

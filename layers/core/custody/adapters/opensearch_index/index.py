@@ -46,7 +46,9 @@ _SET_ACL = (
 class OpenSearchIndex:
     """``prefix`` begins every alias and index name. ``shards`` and ``replicas`` (what
     ``auto_expand_replicas`` takes) are for indices yet to be made. ``cluster_uuid``: the one
-    cluster that may answer; with it, a wrong endpoint is an error and no empty result."""
+    cluster that may answer; with it, a wrong endpoint is an error and no empty result.
+    ``sweep_timeout_s``: for a change of what a query finds. A node whose disk is full would try one
+    again for minutes, and the caller has other places to go to."""
 
     def __init__(
         self,
@@ -57,6 +59,7 @@ class OpenSearchIndex:
         replicas: str = "0-1",
         search_timeout_s: float = 3.0,
         write_timeout_s: float = 60.0,
+        sweep_timeout_s: float = 15.0,
         cluster_uuid: str | None = None,
     ) -> None:
         self._client = client
@@ -65,6 +68,7 @@ class OpenSearchIndex:
         self._replicas = replicas
         self._search_timeout = f"{round(search_timeout_s * 1000)}ms"
         self._write_timeout_s = write_timeout_s
+        self._sweep_timeout_s = sweep_timeout_s
         self._cluster_uuid = cluster_uuid
 
     def ensure(self, space: Space, *, model_revision: str, dimensions: int) -> None:
@@ -109,7 +113,7 @@ class OpenSearchIndex:
 
     def refresh(self, spaces: Collection[Space]) -> None:
         for alias in sorted({self._alias(space) for space in spaces}):
-            self._refresh(alias)
+            self._refresh(alias, self._write_timeout_s)
 
     def count(self, space: Space, key: DocumentKey, version: int | None = None) -> int:
         body = {
@@ -127,6 +131,7 @@ class OpenSearchIndex:
                 )
             except NotFoundError as fault:
                 _must_be_no_space(fault)
+                self._check_cluster()
                 return 0
         total: int = answers.whole(answer)["hits"]["total"]["value"]
         return total
@@ -220,6 +225,17 @@ class OpenSearchIndex:
     def _alias(self, space: Space) -> str:
         return mapping.alias_of(self._prefix, space)
 
+    def _check_absence(self, alias: str) -> None:
+        """A cluster that has yet to recover its state says of every index that there is none, except
+        to a search: that it refuses."""
+        with _reaching():
+            answer = self._client.search(
+                index=alias, body={"size": 0}, params={"ignore_unavailable": "true"}
+            )
+        if answers.whole(answer)["_shards"]["total"]:
+            raise answers.unavailable("an index that was not there is there")
+        self._check_cluster()
+
     def _check_cluster(self) -> None:
         """No space exists here: make sure that this is the cluster where they would."""
         if self._cluster_uuid is not None:
@@ -258,15 +274,14 @@ class OpenSearchIndex:
                 if fault.error != "resource_already_exists_exception":
                     raise
 
-    def _refresh(self, alias: str) -> bool:
+    def _refresh(self, alias: str, timeout_s: float) -> bool:
         """False where there is no such space."""
         with _reaching():
             try:
-                response = self._client.indices.refresh(
-                    index=alias, request_timeout=self._write_timeout_s
-                )
+                response = self._client.indices.refresh(index=alias, request_timeout=timeout_s)
             except NotFoundError as fault:
                 _must_be_no_space(fault)
+                self._check_absence(alias)
                 return False
         shards = response.get("_shards") if isinstance(response, dict) else None
         if not shards or shards["failed"]:
@@ -279,14 +294,14 @@ class OpenSearchIndex:
         """Update or delete by query until no concurrent write got in between. The refresh before
         it lets it see chunks that were put and never refreshed."""
         for _ in range(_CONFLICT_ATTEMPTS):
-            if not self._refresh(alias):
+            if not self._refresh(alias, self._sweep_timeout_s):
                 return
             with _reaching():
                 response = call(
                     index=alias,
                     body=body,
                     params={"conflicts": "proceed", "refresh": "true"},
-                    request_timeout=self._write_timeout_s,
+                    request_timeout=self._sweep_timeout_s,
                 )
             if answers.by_query_conflicts(response) == 0:
                 return
