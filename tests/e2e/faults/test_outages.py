@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import tempfile
-import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from custody_client import Client, CustodyApiError
 from custody_local import opensearch
 from custody_local.progress import Progress
 from custody_local.stack import Stack
+from tests.support import outages
 from tests.support.service import PATIENCE, Person, Service, new_tenant, refusal, texts, until
 
 QUESTION = "where does the canary sing"
@@ -33,6 +32,12 @@ class House:
     person: Person
     client: Client
 
+    def retry_after(self, queue: str, *, seconds: int) -> None:
+        """What takes minutes in the deployed queue takes seconds here."""
+        self.service.aws("sqs").set_queue_attributes(
+            QueueUrl=self.service.queue(queue), Attributes={"VisibilityTimeout": str(seconds)}
+        )
+
     def hurried(self, call: Callable[[Client], object]) -> object:
         with self.service.hurried(self.person) as client:
             return call(client)
@@ -40,8 +45,12 @@ class House:
 
 @pytest.fixture(scope="module")
 def house() -> Iterator[House]:
-    index = os.environ.get("CUSTODY_TEST_INDEX", "embedded")
-    if index == "opensearch" and (lack := opensearch.missing()):
+    """On OpenSearch where it runs, unless CUSTODY_TEST_INDEX names the index."""
+    lack = opensearch.missing()
+    index = os.environ.get("CUSTODY_TEST_INDEX") or ("embedded" if lack else "opensearch")
+    if lack and os.environ.get("CUSTODY_REQUIRE_OPENSEARCH") == "1":
+        pytest.fail(f"CUSTODY_REQUIRE_OPENSEARCH=1, but: {lack}")
+    if lack and index == "opensearch":
         pytest.skip(f"a node of its own is needed here: {lack}")
     folder = Path(tempfile.mkdtemp(prefix="custody-outages-"))
     stack = Stack(folder, progress=Progress(quiet=True))
@@ -65,47 +74,6 @@ def house() -> Iterator[House]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-@contextmanager
-def without_index(service: Service) -> Iterator[None]:
-    """The node is frozen, or the file is no database; workers start anew, as after a crash."""
-    node = service.state.processes.get("opensearch")
-    if node is not None:
-        os.kill(node.pid, signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            os.kill(node.pid, signal.SIGCONT)
-        return
-    file = Path(service.state.embedded_index_path)
-    aside = file.parent / "aside"
-    aside.mkdir()
-    for part in list(file.parent.glob(f"{file.name}*")):
-        part.rename(aside / part.name)
-    file.write_bytes(b"This is no database. " * 500)
-    start_anew(service, "query", "gate", "health")
-    try:
-        yield
-    finally:
-        for part in list(file.parent.glob(f"{file.name}*")):
-            part.unlink()
-        for part in list(aside.iterdir()):
-            part.rename(file.parent / part.name)
-        aside.rmdir()
-        start_anew(service, "query", "gate", "health")
-
-
-def start_anew(service: Service, *functions: str) -> None:
-    """Warm workers hold the file that was moved away open."""
-    functions_api = service.aws("lambda")
-    for name in functions:
-        function = f"{service.state.stack_name}-{name}"
-        found = functions_api.get_function_configuration(FunctionName=function)["Environment"]
-        variables = found["Variables"] | {"CUSTODY_TEST_START": uuid.uuid4().hex}
-        functions_api.update_function_configuration(
-            FunctionName=function, Environment={"Variables": variables}
-        )
-
-
 def patiently(call: Callable[[], object]) -> tuple[int, str]:
     """A cold worker may be cut off by the gateway first (504, without a code of ours)."""
 
@@ -116,22 +84,37 @@ def patiently(call: Callable[[], object]) -> tuple[int, str]:
     return until("an answer of the service itself", told)
 
 
-def test_an_index_that_is_down_is_503_and_never_an_empty_result(house: House) -> None:
+type Outage = Callable[[Service, str], AbstractContextManager[None]]
+OUTAGES: dict[str, tuple[Outage, ...]] = {
+    "embedded": (outages.damaged,),
+    "opensearch": (outages.frozen, outages.killed, outages.halved),
+}
+
+
+@pytest.mark.parametrize("outage", [each for kind in OUTAGES.values() for each in kind])
+def test_an_index_that_is_down_is_503_and_never_an_empty_result(
+    house: House, outage: Outage
+) -> None:
+    index = house.service.state.index
+    if outage not in OUTAGES[index]:
+        pytest.skip(f"no outage of the index {index}")
     assert WORDS in texts(house.client.search(QUESTION))
-    with without_index(house.service):
+    with outage(house.service, house.tenant):
         for call in (
             lambda client: client.search(QUESTION),
             lambda client: client.search(QUESTION, route="sparse"),
+            lambda client: client.search(QUESTION, route="dense"),
             lambda client: client.search("something that no document says"),
             lambda client: client.answer(QUESTION),
         ):
             refused = patiently(lambda call=call: house.hurried(call))  # type: ignore[misc]  # bound now
             assert refused == (503, "index-unavailable")
-        health = until(
-            "health tells of it",
-            lambda: (found := house.client.health())["status"] == "unavailable" and found,
-        )
-        assert health["dependencies"]["index"] == "unavailable"
+        if outage is not outages.halved:  # the node itself is well
+            health = until(
+                "health tells of it",
+                lambda: (found := house.client.health())["status"] == "unavailable" and found,
+            )
+            assert health["dependencies"]["index"] == "unavailable"
         assert house.client.get_document("canary")["state"] == "ACTIVE"
 
     def back() -> bool:
@@ -142,6 +125,38 @@ def test_an_index_that_is_down_is_503_and_never_an_empty_result(house: House) ->
 
     until("the index is back", back)
     until("health tells of that too", lambda: house.client.health()["status"] == "ok")
+
+
+def test_an_index_that_refuses_writes_keeps_answering_and_what_waits_is_done_later(
+    house: House,
+) -> None:
+    if house.service.state.index != "opensearch":
+        pytest.skip("only a node refuses writes; who holds a file's lock is in its contract")
+    client = house.client
+    client.put_document("leaver", "wiki", "The heron leaves at dusk.", "text/plain")
+    client.wait_for_document("leaver", timeout=PATIENCE)
+    house.retry_after("PublishQueue", seconds=20)
+    house.retry_after("EraseQueue", seconds=30)
+    with outages.refusing_writes(house.service, house.tenant):
+        reply = client.put_document("arrival", "wiki", "The heron is here.", "text/plain")
+        assert reply["state"] == "PENDING"
+        assert "at dusk" in texts(client.search("what does the heron do"))
+        erasure = client.delete_document("leaver", "it has left")["erasure_id"]
+        found = texts(client.search("what does the heron do"))
+        assert "at dusk" not in found
+        assert "is here" not in found
+        assert WORDS in texts(client.search(QUESTION))
+        receipt = until(
+            "the receipt tells of it",
+            lambda: (told := client.erasure(erasure))["state"] == "PARTIAL" and told,
+        )
+        levels = {each["location"]: each["level"] for each in receipt["artifacts"]}
+        assert levels["index"] == "hidden"
+    client.wait_for_document("arrival", timeout=PATIENCE)
+    assert client.wait_for_erasure(erasure, timeout=PATIENCE)["state"] == "COMPLETE"
+    found = texts(client.search("what does the heron do"))
+    assert "is here" in found
+    assert "at dusk" not in found
 
 
 def test_a_document_that_is_not_published_in_time_is_202_and_comes_later(house: House) -> None:
@@ -173,8 +188,7 @@ def test_a_document_that_is_not_published_in_time_is_202_and_comes_later(house: 
 def test_poison_ends_in_the_dead_letter_queue_and_holds_nothing_up(house: House) -> None:
     sqs = house.service.aws("sqs")
     queue, dead = house.service.queue("IngestQueue"), house.service.queue("IngestDlq")
-    # What takes minutes in the deployed queue takes seconds here.
-    sqs.set_queue_attributes(QueueUrl=queue, Attributes={"VisibilityTimeout": "3"})
+    house.retry_after("IngestQueue", seconds=3)
     bucket = {"bucket": {"name": "somebody-elses"}, "object": {"key": "incoming/a/b/c.txt"}}
     poison = ["no JSON", "[]", json.dumps({"Records": [{"s3": bucket}]})]
     for body in poison:
@@ -202,10 +216,7 @@ def test_poison_ends_in_the_dead_letter_queue_and_holds_nothing_up(house: House)
 def test_an_unreachable_key_keeps_a_version_back_until_it_can_be_signed(house: House) -> None:
     kms = house.service.aws("kms")
     key = house.service.state.outputs["IngestionKeyArn"]
-    queue = house.service.queue("PublishQueue")
-    house.service.aws("sqs").set_queue_attributes(
-        QueueUrl=queue, Attributes={"VisibilityTimeout": "10"}
-    )
+    house.retry_after("PublishQueue", seconds=10)
     kms.disable_key(KeyId=key)
     try:
         reply = house.client.put_document("canary", "wiki", "The canary left.", "text/plain")
