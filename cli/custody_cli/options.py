@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from custody.domain.identifiers import valid_tenant
 from custody_cli import output
 from custody_cli.errors import UNABLE, CommandError, from_service, usage
 from custody_cli.target import Who
@@ -28,7 +29,20 @@ Groups = Annotated[
 
 
 def who(tenant: str | None, subject: str | None, groups: str | None) -> Who:
-    return Who(tenant or None, subject or None, names(groups))
+    if tenant is not None:
+        check_tenant(tenant)
+    if subject == "":
+        raise usage("The subject is empty.", "Leave --subject out, or say who asks.")
+    return Who(tenant, subject, names(groups))
+
+
+def check_tenant(tenant: str) -> None:
+    """The service would only say that the token is not good."""
+    if not valid_tenant(tenant):
+        raise usage(
+            f"{tenant!r} can't be a tenant.",
+            "A tenant is 2 to 40 of a-z, 0-9 and -, and starts with a letter or digit.",
+        )
 
 
 def names(text: str | None) -> tuple[str, ...]:

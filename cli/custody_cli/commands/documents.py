@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from custody.domain.identifiers import valid_document_id
 from custody_cli import output
 from custody_cli.errors import NO, usage
 from custody_cli.options import Groups, Json, Subject, Tenant, command, who
@@ -101,7 +102,7 @@ def _wait(client: Client, erasure_id: str, timeout: float) -> tuple[Erasure, boo
 
 
 def _identifier(text: str) -> str:
-    if not text or "/" in text or text in {".", ".."}:
+    if not valid_document_id(text):  # of answers and erasures too
         raise usage(
             f"{text!r} can't be an id.",
             "A dropped file's id is <source>:<26 characters>; custody search shows it.",

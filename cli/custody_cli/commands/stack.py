@@ -10,7 +10,7 @@ import typer
 from custody_cli import output
 from custody_cli.errors import NO, usage
 from custody_cli.local import LocalStatus, local_stack, not_running
-from custody_cli.options import Json, command, names
+from custody_cli.options import Json, check_tenant, command, names
 from custody_cli.target import READ
 
 SCOPES = frozenset(
@@ -76,6 +76,9 @@ def token(
     as_json: Json = False,
 ) -> None:
     """Print a token of the local issuer, and nothing else."""
+    check_tenant(tenant)
+    if not subject:
+        raise usage("The subject is empty.", "Say whose token it is.")
     wanted = names(scopes)
     unknown = sorted(set(wanted) - SCOPES)
     if unknown:

@@ -79,15 +79,24 @@ def test_token_needs_a_tenant_and_a_subject(stack, run, words):
     assert stack.minted == []
 
 
+@pytest.mark.parametrize(("tenant", "subject"), [("Acme!", "ana"), ("a", "ana"), ("acme", "")])
+def test_no_token_is_minted_that_the_service_would_only_call_not_good(stack, run, tenant, subject):
+    result = run("token", "--tenant", tenant, "--subject", subject)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "tenant" in result.stderr or "subject" in result.stderr
+    assert stack.minted == []
+
+
 def test_an_unknown_scope_is_refused(stack, run):
-    result = run("token", "--tenant", "a", "--subject", "b", "--scopes", "custody/everything")
+    result = run("token", "--tenant", "acme", "--subject", "b", "--scopes", "custody/everything")
     assert result.exit_code == 2
     assert "custody/override" in result.stderr
     assert stack.minted == []
 
 
 def test_token_without_a_stack_says_how_to_start_one(no_stack, run):
-    result = run("token", "--tenant", "a", "--subject", "b")
+    result = run("token", "--tenant", "acme", "--subject", "b")
     assert result.exit_code == 2
     assert result.stdout == ""
     assert "custody up" in result.stderr
