@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from custody.application.accept_drop import DropEvent, DropResult
+from custody.application.uploads import UploadRequest
 from custody.domain.drops import DropState
 from custody.domain.identifiers import drop_document_id
 from custody.domain.model import DocumentKey, SidecarMode, SourceKey, SourceState, VersionState
+from custody.errors import Unprocessable
 from tests.support.ingest_world import READER, TENANT, WRITER, World, lines, principal
 
 WIKI = SourceKey(TENANT, "wiki")
@@ -469,3 +471,21 @@ class TestRaces:
         assert record is not None
         assert (record.chunk_count, record.parts_total) == (100, 4)
         assert len(world.served()) == 100
+
+
+@pytest.mark.parametrize("name", [".metadata.json", "manuals/.metadata.json", "a/../b.txt", "a//b"])
+def test_no_upload_is_offered_for_what_would_only_be_rejected(world: World, name: str) -> None:
+    with pytest.raises(Unprocessable) as refused:
+        world.uploads.create(WRITER, UploadRequest("wiki", name, "application/json", 5))
+    assert (refused.value.code, refused.value.field) == ("invalid-path", "name")
+
+
+@pytest.mark.parametrize("suffix", ["", ".metadata.json"])
+def test_a_file_and_its_sidecar_are_offered_up_to_the_same_length(
+    world: World, suffix: str
+) -> None:
+    longest = "x" * 800
+    ticket = world.uploads.create(
+        WRITER, UploadRequest("wiki", longest + suffix, "application/json", 5)
+    )
+    assert ticket.document_id == drop_document_id("wiki", longest)

@@ -42,7 +42,8 @@ class Uploads:
         """Writes nothing: the drop begins when the bytes arrive."""
         require(principal, Scope.WRITE)
         owner = SourceKey(principal.tenant, validation.source_id(request.source_id))
-        if not validation.is_path(request.name):
+        document = request.name.removesuffix(sidecar.SUFFIX)
+        if not validation.is_path(document):
             raise Unprocessable(
                 "A name is a path without empty and dot segments and control characters.",
                 code="invalid-path",
@@ -73,7 +74,6 @@ class Uploads:
             size=request.size,
             seconds=self.valid_seconds,
         )
-        document = request.name.removesuffix(sidecar.SUFFIX)
         return UploadTicket(upload, request.name, drop_document_id(request.source_id, document))
 
     def drops(self, principal: Principal, name: str) -> Sequence[Drop]:
