@@ -134,8 +134,10 @@ def test_another_scheme_opens_nothing(canary: Canary) -> None:
 
 def test_the_same_claims_signed_by_the_issuer_open_the_door(canary: Canary) -> None:
     """What the refusals above differ from."""
-    headers = {"authorization": f"Bearer {signed(canary)}"}
-    assert canary.service.send("GET", "/documents", headers=headers).status_code == 200
+    for scheme in ("Bearer", "bearer", "BEARER"):
+        headers = {"authorization": f"{scheme} {signed(canary)}"}
+        reply = canary.service.send("GET", "/documents", headers=headers)
+        assert reply.status_code == 200, scheme
 
 
 def test_another_tenants_token_finds_nothing_here(canary: Canary) -> None:
