@@ -70,6 +70,7 @@ FILES: dict[str, tuple[bytes, str, str]] = {
 class Refused:
     canary: Canary
     before: dict[str, object]
+    after: dict[str, object]
     drops: dict[str, Drop]
 
 
@@ -85,7 +86,7 @@ def refused(canary: Canary) -> Refused:
         path: service.dropped(canary.client, "wiki", path, version)
         for path, version in versions.items()
     }
-    return Refused(canary, before, drops)
+    return Refused(canary, before, canary.seen(), drops)
 
 
 @pytest.mark.parametrize("path", FILES)
@@ -104,7 +105,7 @@ def test_a_bad_file_is_kept_with_its_reason(refused: Refused, path: str) -> None
 
 
 def test_bad_files_change_nothing_else(refused: Refused) -> None:
-    assert refused.canary.seen() == refused.before
+    assert refused.after == refused.before
     assert (
         refused.canary.client.answer("Where does the canary sing?")["evidence"][0]["text"] == WORDS
     )
