@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from custody.adapters.parsers import Limits
 from custody.errors import CustodyError
 from custody.http.problem import PROBLEM_TYPE, problem
 from tests.architecture.template_facts import (
@@ -180,6 +181,13 @@ def test_a_function_may_do_only_what_is_named_to_what_is_named(name: str) -> Non
             assert re.fullmatch(r"[a-z0-9]+:[A-Za-z]+", action), action
         for resource in as_list(statement["Resource"]):
             assert resource != "*"
+
+
+def test_the_parser_and_the_child_that_it_bounds_fit_into_the_function() -> None:
+    """Beyond its memory the function is killed with its child, and no reason is ever recorded."""
+    own = 300 * 2**20  # the handler with the tokenizer, the document and the child's reply
+    assert Limits().memory_bytes + own <= FUNCTIONS["parse"]["MemorySize"] * 2**20
+    assert FUNCTIONS["parse"]["Timeout"] > 2 * Limits().seconds
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -46,7 +46,10 @@ def read_isolated(content: bytes, kind: Media, limits: Limits) -> ParsedDocument
     if done.returncode == -signal.SIGXCPU:
         raise _too_slow(limits)
     if done.returncode != 0:
-        raise Rejected("The document breaks its parser.", code="document-too-complex")
+        raise Rejected(
+            "The document breaks its parser, or needs more memory than it has.",
+            code="document-too-complex",
+        )
     reply = json.loads(done.stdout[len(_READY) :])
     if "rejected" in reply:
         refused = reply["rejected"]

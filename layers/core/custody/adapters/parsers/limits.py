@@ -11,7 +11,8 @@ class Limits:
 
     ``markup_bytes``: HTML and Markdown, whose parsers need many times the size in memory.
     ``seconds`` (of processor time) and ``memory_bytes`` bind the child process that reads hostile
-    formats.
+    formats; what the function itself needs beside it must fit into the function's memory, or it is
+    killed with its child and nobody is told why.
     """
 
     bytes: int = 50_000_000
@@ -26,4 +27,4 @@ class Limits:
     columns: int = 1_000
     characters: int = 20_000_000
     seconds: int = 30
-    memory_bytes: int = 2_000_000_000
+    memory_bytes: int = 700_000_000
