@@ -9,6 +9,7 @@ A file that speaks of its own trust is refused whole: that is the source's and t
 from __future__ import annotations
 
 import codecs
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -67,9 +68,17 @@ def _load(content: bytes) -> Mapping[str, object]:
     return value
 
 
+def _letters(name: str) -> str:
+    """However it is spelled: case, width, hyphens and blanks make no other name."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", name).casefold()))
+
+
+_CLAIMS = frozenset(map(_letters, TRUST_CLAIMS))
+
+
 def _refuse_claims(names: Mapping[str, object]) -> None:
     for name in names:
-        if name.strip().lower().replace("-", "_") in TRUST_CLAIMS:
+        if _letters(name) in _CLAIMS:
             raise Rejected(
                 "A sidecar can't say whom its file is from or how far it is trusted.",
                 code="sidecar-claims-trust",
