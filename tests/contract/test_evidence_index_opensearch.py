@@ -16,8 +16,10 @@ from typing import Any
 
 import pytest
 
+from custody import bootstrap, settings
 from custody.adapters.opensearch_index import OpenSearchIndex, connect
 from custody.adapters.opensearch_index.mapping import alias_of, meta_of
+from custody.application.ports import EvidenceIndex
 from custody.domain.index_document import encode
 from custody.domain.model import Acl, DocumentKey
 from custody.domain.search import LegHits, Space
@@ -346,6 +348,29 @@ def test_no_space_on_a_foreign_cluster_is_no_empty_result(node: FakeNode) -> Non
     refused(lambda: OpenSearchIndex(client, "fake", cluster_uuid="ours").search(BOTH))
     assert OpenSearchIndex(client, "fake", cluster_uuid="theirs").search(BOTH) == LegHits()
     client.close()
+
+
+def test_a_deployment_names_the_cluster_that_may_answer(
+    node: FakeNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node.answers[""] = (200, {"cluster_uuid": "theirs", "version": {"number": "2.19.6"}})
+    monkeypatch.setenv("CUSTODY_INDEX", "opensearch")
+    monkeypatch.setenv("CUSTODY_INDEX_PREFIX", "fake")
+    monkeypatch.setenv("CUSTODY_OPENSEARCH_URL", node.url)
+
+    def deployed(cluster: str) -> EvidenceIndex:
+        monkeypatch.setenv("CUSTODY_OPENSEARCH_CLUSTER_UUID", cluster)
+        settings.settings.cache_clear()
+        bootstrap.index.cache_clear()
+        return bootstrap.index()
+
+    try:
+        deployed("").ping()
+        deployed("theirs").ping()
+        refused(deployed("ours").ping)
+    finally:  # neither the index nor its settings are kept for others
+        settings.settings.cache_clear()
+        bootstrap.index.cache_clear()
 
 
 ABSENT = {"error": {"type": "index_not_found_exception"}, "status": 404}

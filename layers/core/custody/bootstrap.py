@@ -97,7 +97,9 @@ def index() -> EvidenceIndex:
     from custody.adapters.opensearch_index import OpenSearchIndex, connect
 
     client = connect(chosen.opensearch_url, sigv4_region=_signing_region(chosen.opensearch_auth))
-    return OpenSearchIndex(client, chosen.index_prefix)
+    return OpenSearchIndex(
+        client, chosen.index_prefix, cluster_uuid=chosen.opensearch_cluster_uuid or None
+    )
 
 
 def _signing_region(auth: str) -> str | None:

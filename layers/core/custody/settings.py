@@ -43,12 +43,16 @@ class BucketSettings(_Group):
 
 
 class IndexSettings(_Group):
-    """``index`` opensearch needs ``opensearch_url``; embedded needs ``embedded_index_path``."""
+    """``index`` opensearch needs ``opensearch_url``; embedded needs ``embedded_index_path``.
+    ``opensearch_cluster_uuid``: the one cluster that may answer; any where it is empty."""
 
     index: Literal["opensearch", "embedded"]
     index_prefix: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
     opensearch_url: Url | Literal[""] = ""
     opensearch_auth: Literal["none", "sigv4"] = "none"
+    opensearch_cluster_uuid: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{0,64}$")] = (
+        ""
+    )
     embedded_index_path: str = ""
 
     @model_validator(mode="after")
