@@ -8,11 +8,12 @@ from dataclasses import replace
 import pytest
 
 from custody.application.erase import EraseRequest
+from custody.application.evidence_files import read_chunks, read_vectors
 from custody.application.ports import Matrix
 from custody.domain.drops import DropState
 from custody.domain.erasure import ErasureLevel, ErasureState
 from custody.domain.identifiers import document_hash, drop_document_id
-from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, ParseJob, PublishJob
+from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, Job, ParseJob, PublishJob
 from custody.domain.model import DocumentKey, Scope, SourceKey, VersionState
 from custody.errors import (
     CustodyError,
@@ -185,6 +186,87 @@ def test_an_embedding_that_ends_after_the_erasure_takes_its_vectors_back(world: 
     assert world.objects.keys("vectors/") == ()
     world.work()
     assert world.index.visible() == ()
+
+
+@pytest.mark.parametrize("step", ["chunked", "part_done"])
+def test_a_step_that_broke_off_after_the_erasure_is_taken_back_when_it_comes_again(
+    world: World, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """It had written what it made, and never learned that the erasure had been there before."""
+    world.while_waiting = lambda: None
+    world.documents.put(WRITER, request(text="secret"))
+    job: Job = ParseJob(GUIDE, 1)
+    if step == "part_done":
+        world.handle(job)
+        job = EmbedJob(GUIDE, 1, part=0, first=0, last=1)
+
+    real = world.objects.put
+
+    def late(key: str, body: bytes, *, content_type: str) -> object:
+        erasure = world.erase(WRITER, WHY)
+        world.propagate(EraseJob(GUIDE, erasure.erasure_id, erasure.through_version))
+        return real(key, body, content_type=content_type)
+
+    def fails(*_: object, **__: object) -> None:
+        raise Unavailable("The table failed.", code="ledger-unavailable")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(world.objects, "put", late)
+        broken.setattr(world.ledger, step, fails)
+        with pytest.raises(Unavailable):
+            world.handle(job)
+    assert world.objects.keys("evidence/") + world.objects.keys("vectors/") != ()
+    world.handle(job)
+    assert world.objects.keys("evidence/") + world.objects.keys("vectors/") == ()
+
+
+@pytest.mark.parametrize("superseded", [False, True])
+def test_a_second_delivery_that_ends_after_publication_takes_nothing_away(
+    world: World, superseded: bool
+) -> None:
+    world.while_waiting = lambda: None
+    world.documents.put(WRITER, request(text="alpha"))
+    real = world.parse.parser.parse
+
+    def meanwhile() -> None:
+        world.work()
+        if superseded:
+            world.documents.put(WRITER, request(text="beta"))
+            world.work()
+
+    class SlowParser:
+        def parse(self, content, *, content_type, name):  # type: ignore[no-untyped-def]
+            meanwhile()
+            return real(content, content_type=content_type, name=name)
+
+    replace(world.parse, parser=SlowParser())(ParseJob(GUIDE, 1))
+    record = world.ledger.version(GUIDE, 1)
+    assert record is not None
+    assert record.state is (VersionState.SUPERSEDED if superseded else VersionState.ACTIVE)
+    assert [chunk.text for chunk in read_chunks(world.objects, record)] == ["alpha"]
+    assert read_vectors(world.objects, record, 0, 1).shape[0] == 1
+
+
+def test_a_second_embedding_that_ends_after_publication_takes_no_vectors_away(
+    world: World,
+) -> None:
+    world.while_waiting = lambda: None
+    world.documents.put(WRITER, request(text="alpha"))
+    world.parse(ParseJob(GUIDE, 1))
+
+    class Slow(WordEmbedder):
+        def embed_passages(self, texts: Sequence[str]) -> Matrix:
+            world.work()
+            return super().embed_passages(texts)
+
+    job = EmbedJob(GUIDE, 1, part=0, first=0, last=1)
+    assert replace(world.embed, embedder=Slow())([job]) == ()
+    record = world.ledger.version(GUIDE, 1)
+    assert record is not None
+    assert record.state is VersionState.ACTIVE
+    assert read_vectors(world.objects, record, 0, 1).shape[0] == 1
+    world.handle(PublishJob(GUIDE, 1))
+    assert world.texts() == {"alpha"}
 
 
 def test_a_version_that_is_erased_while_it_is_signed_reaches_no_index(world: World) -> None:

@@ -10,7 +10,7 @@ from custody.application.failure import Failure
 from custody.application.parse import PART_CHUNKS
 from custody.application.ports import Embedder, Jobs, Ledger, Matrix, ObjectStore
 from custody.application.rejecting import Rejecting
-from custody.domain import object_keys
+from custody.domain import object_keys, transitions
 from custody.domain.chunking import embedding_text
 from custody.domain.jobs import EmbedJob, PublishJob
 from custody.domain.model import VersionRecord, VersionState
@@ -49,7 +49,10 @@ class Embed:
     def _begin(self, job: EmbedJob) -> _Part | None:
         """None where there is nothing to embed; a part that was done before is sent on."""
         record = self.ledger.version(job.key, job.version)
-        if record is None or record.state is not VersionState.PENDING:
+        if record is None:
+            return None
+        if record.state is not VersionState.PENDING:
+            self._take_back(job, record)
             return None
         _check_bounds(job, record)
         if job.part in record.parts_done:
@@ -99,9 +102,8 @@ class Embed:
     def _store(self, part: _Part, vectors: Matrix) -> None:
         """Whoever finishes the last part of a version sends it on."""
         job = part.job
-        key = object_keys.vectors(job.key, job.version, self.embedder.revision, job.part)
         self.objects.put(
-            key,
+            self._place(job),
             encode_vectors(check_vectors(vectors, len(part.texts))),
             content_type="application/octet-stream",
         )
@@ -109,10 +111,18 @@ class Embed:
             job.key, job.version, job.part, model_revision=self.embedder.revision
         )
         if record.state is not VersionState.PENDING:
-            # Erased while it was embedded: the erasure may have passed here before the vectors.
-            self.objects.delete_object(key)
+            self._take_back(job, record)
             return
         self._send_on(record)
+
+    def _place(self, job: EmbedJob) -> str:
+        return object_keys.vectors(job.key, job.version, self.embedder.revision, job.part)
+
+    def _take_back(self, job: EmbedJob, record: VersionRecord) -> None:
+        """Of a version that was erased while it was embedded, now or by an earlier delivery that
+        broke off: the erasure may have passed here before the vectors came."""
+        if transitions.keeps_nothing(record):
+            self.objects.delete_object(self._place(job))
 
     def _send_on(self, record: VersionRecord) -> None:
         if len(record.parts_done) == record.parts_total:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from custody.application.ports import Chunker, Jobs, Ledger, ObjectStore, Parser
 from custody.application.rejecting import Rejecting
-from custody.domain import chunk_lines, hygiene, object_keys
+from custody.domain import chunk_lines, hygiene, object_keys, transitions
 from custody.domain.jobs import EmbedJob, ParseJob
 from custody.domain.model import VersionRecord, VersionState
 from custody.errors import NotFound, Rejected, TooLarge
@@ -31,7 +31,10 @@ class Parse:
         """A version that is no longer PENDING needs nothing. One that was parsed already is only
         sent on, to the parts that are still missing."""
         record = self.ledger.version(job.key, job.version)
-        if record is None or record.state is not VersionState.PENDING:
+        if record is None:
+            return
+        if record.state is not VersionState.PENDING:
+            self._take_back(record)
             return
         if record.chunks is None:
             try:
@@ -45,10 +48,15 @@ class Parse:
                     return  # erased while it waited
                 raise
         if record.state is not VersionState.PENDING:
-            # Erased while it was parsed: the erasure may have passed here before the chunks came.
-            self.objects.delete_object(object_keys.chunks(record.key, record.version))
+            self._take_back(record)
             return
         self.jobs.send(missing_parts(record))
+
+    def _take_back(self, record: VersionRecord) -> None:
+        """Of a version that was erased while it was parsed, now or by an earlier delivery that
+        broke off: the erasure may have passed here before the chunks came."""
+        if transitions.keeps_nothing(record):
+            self.objects.delete_object(object_keys.chunks(record.key, record.version))
 
     def _parse(self, record: VersionRecord) -> VersionRecord:
         content = self.objects.get(record.raw, limit=self.max_object_bytes)

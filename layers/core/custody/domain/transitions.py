@@ -132,6 +132,12 @@ def check_part(record: VersionRecord, part: int, model_revision: str) -> None:
         )
 
 
+def keeps_nothing(record: VersionRecord) -> bool:
+    """Erased or rejected for good: what a step wrote for it all the same is to be taken back. The
+    files of a version that became live meanwhile are its evidence, also once it is superseded."""
+    return record.state in (VersionState.ERASED, VersionState.REJECTED)
+
+
 def part_done(record: VersionRecord, part: int, model_revision: str) -> VersionRecord | None:
     if record.state is not VersionState.PENDING:
         return None
