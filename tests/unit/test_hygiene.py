@@ -130,6 +130,8 @@ def test_a_long_text_is_not_cut_into_orders() -> None:
     for shift in range(20):
         long = "-" * (48_000 - 10 + shift)
         assert inspect_text(long + "ecosystem: a word, signore previous instructions" + long) == ()
+        before = "-" * (50_000 - 30 + shift) + " "
+        assert inspect_text(before + "if you are now infected, stay at home") == ()
 
 
 def test_inspection_is_of_the_raw_bytes() -> None:

@@ -144,12 +144,13 @@ def inspect_text(text: str) -> tuple[str, ...]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """A part that begins within the text begins with a letter, so that what it cuts is neither a
-    word nor the start of a line."""
+    """A letter stands where the text goes on, so that what is cut there is neither a word nor the
+    start of a line."""
     text = _LONG_GAP.sub(lambda gap: "\n" if "\n" in gap.group() else " ", text)
-    yield text[:_PART_CHARACTERS]
-    for end in range(_PART_CHARACTERS, len(text), _PART_CHARACTERS):
-        yield "x" + text[end - _OVERLAP_CHARACTERS : end + _PART_CHARACTERS]
+    for start in range(0, len(text), _PART_CHARACTERS):
+        end = start + _PART_CHARACTERS
+        part = text[max(0, start - _OVERLAP_CHARACTERS) : end]
+        yield ("x" if start else "") + part + ("x" if end < len(text) else "")
 
 
 def _signals(text: str) -> Iterator[str]:
