@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from custody.adapters.sqs_jobs import encode
 from custody.application.change_acl import AclRequest
 from custody.application.erase import EraseRequest
+from custody.application.failure import Failure
 from custody.domain.drops import DropState
 from custody.domain.jobs import EmbedJob, ParseJob, PublishJob
 from custody.domain.model import DocumentKey, SourceKey, VersionState
@@ -168,6 +171,28 @@ def test_an_index_that_is_down_brings_the_publish_jobs_back(invoke: Any, world: 
     world.index.down = False
     assert invoke("publish/job") == []
     assert world.texts() == {"The", "guide."}
+
+
+def test_a_fault_that_nobody_foresaw_brings_only_its_own_message_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done: list[PublishJob] = []
+
+    def work(jobs: Sequence[PublishJob]) -> tuple[Failure[PublishJob], ...]:
+        if any(job.version == 2 for job in jobs):
+            raise ZeroDivisionError
+        done.extend(jobs)
+        return ()
+
+    app = load(monkeypatch, "publish", publish=lambda: work)
+    jobs = [PublishJob(GUIDE, version) for version in (1, 2, 3)]
+    given = event("publish/job")
+    records = [
+        given["Records"][0] | {"messageId": str(job.version), "body": encode(job)} for job in jobs
+    ]
+    reply = app.handler({"Records": records}, None)
+    assert reply == {"batchItemFailures": [{"itemIdentifier": "2"}]}
+    assert [job.version for job in done] == [1, 3]
 
 
 def test_one_refresh_serves_a_whole_batch(world: World) -> None:

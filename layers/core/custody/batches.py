@@ -81,7 +81,8 @@ class Batches:
 
 class JobBatches[J: Job]:
     """The handler of a queue whose messages are worked on together. ``work`` takes the jobs of a
-    batch and returns those that must come again; ``counts`` are a done job's metrics."""
+    batch and returns those that must come again; ``counts`` are a done job's metrics. Where it
+    raises, each job is tried again for itself, so that only the one at fault comes again."""
 
     def __init__(
         self,
@@ -94,18 +95,30 @@ class JobBatches[J: Job]:
         self._kind = kind
         self._work = work
         self._counts = counts
+        self._logger = Logger(service=function, level="INFO")
 
     def __call__(self, event: Mapping[str, Any], context: Any) -> BatchReply:
-        jobs = self._readable(event)
-        failed = {failure.job: failure.error for failure in self._work(jobs)} if jobs else {}
+        failed = self._together(self._readable(event))
 
         def report(record: SQSRecord) -> Mapping[str, float] | None:
             job = job_of(self._kind, record.body)
-            if job in failed:
-                raise failed[job]
+            errors = self._failed([job]) if failed is None else failed
+            if job in errors:
+                raise errors[job]
             return self._counts(job) if self._counts else None
 
         return Batches(self._function, report)(event, context)
+
+    def _together(self, jobs: Sequence[J]) -> Mapping[J, CustodyError] | None:
+        """None where it can't be said which of them failed."""
+        try:
+            return self._failed(jobs) if jobs else {}
+        except Exception:
+            self._logger.exception("batch failed", extra={"code": "internal"})
+            return None
+
+    def _failed(self, jobs: Sequence[J]) -> Mapping[J, CustodyError]:
+        return {failure.job: failure.error for failure in self._work(jobs)}
 
     def _readable(self, event: Mapping[str, Any]) -> list[J]:
         jobs = []
