@@ -417,6 +417,17 @@ def test_a_foreign_cluster_without_the_space_has_done_nothing(node: FakeNode, ca
     client.close()
 
 
+def test_a_foreign_cluster_gets_no_space(node: FakeNode) -> None:
+    """Or all that is published from then on is written there, and found there alone."""
+    node.answers["_mapping"] = (404, ABSENT)
+    node.answers[""] = (200, {"cluster_uuid": "theirs"})
+    client = connect(node.url, timeout_s=1.0)
+    index = OpenSearchIndex(client, "fake", cluster_uuid="ours")
+    refused(lambda: index.ensure(ACME, model_revision=MODEL, dimensions=DIMENSIONS))
+    assert node.requests == ["_mapping", ""]
+    client.close()
+
+
 def test_requests_to_the_managed_service_are_signed(
     node: FakeNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:

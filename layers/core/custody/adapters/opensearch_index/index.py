@@ -76,6 +76,7 @@ class OpenSearchIndex:
         wanted = mapping.meta_of(model_revision, dimensions)
         meta = self._meta(alias)
         if meta is None:
+            self._check_cluster()
             self._create(alias, model_revision, dimensions)
             meta = self._meta(alias)
         if meta is None:
