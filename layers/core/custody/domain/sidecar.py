@@ -74,6 +74,8 @@ def _letters(name: str) -> str:
 
 
 _CLAIMS = frozenset(map(_letters, TRUST_CLAIMS))
+# As metadata they would govern nothing, and a file would be open that was meant to be closed.
+_GOVERNING = {_letters(name): name for name in ("acl", "valid_from", "valid_to")}
 
 
 def _refuse_claims(names: Mapping[str, object]) -> None:
@@ -84,6 +86,13 @@ def _refuse_claims(names: Mapping[str, object]) -> None:
                 code="sidecar-claims-trust",
                 field=name[:128],
             )
+
+
+def _refuse_misspelled(names: Mapping[str, object]) -> None:
+    for name in names:
+        meant = _GOVERNING.get(_letters(name), name)
+        if name != meant:
+            raise _malformed(f"This is spelled {meant}.", name[:128])
 
 
 def _plain(name: str, value: object) -> object:
@@ -146,6 +155,7 @@ def read(content: bytes, *, tenant: str) -> Sidecar:
     if set(document) != {"metadataAttributes"} or not isinstance(attributes, dict):
         raise _malformed("The sidecar holds metadataAttributes and nothing else.")
     _refuse_claims(attributes)
+    _refuse_misspelled(attributes)
     values = {name: _plain(name, value) for name, value in attributes.items()}
     try:
         start, end = _time(values, "valid_from"), _time(values, "valid_to")
