@@ -512,6 +512,12 @@ def test_documents_of_one_tenant_spread_over_partitions(stack: Fixture) -> None:
     assert len(listings) == 8
 
 
+def test_every_process_seals_positions_with_the_same_secret(stack: Fixture) -> None:
+    """A cursor comes back to another container than the one that gave it."""
+    others = [stack.faulty()[0] for _ in range(2)]
+    assert {ledger.page_secret() for ledger in others} == {stack.sound.page_secret()}
+
+
 def test_a_listing_with_a_rare_match_reads_a_bounded_amount_a_call(stack: Fixture) -> None:
     ledger, client = stack.faulty()
 

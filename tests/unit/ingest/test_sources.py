@@ -11,8 +11,14 @@ from custody.application.govern import SourceRequest
 from custody.domain.model import Acl, Scope, Source, SourceKey, SourceState
 from custody.domain.sources import is_writer, within
 from custody.domain.validation import ANY_REVISION
-from custody.errors import CustodyError, Forbidden, PreconditionFailed, Unprocessable
-from tests.support.ingest_world import GOVERNOR, TENANT, WRITER, World, principal
+from custody.errors import (
+    BadRequest,
+    CustodyError,
+    Forbidden,
+    PreconditionFailed,
+    Unprocessable,
+)
+from tests.support.ingest_world import GOVERNOR, TENANT, WRITER, World, principal, request
 
 WIKI = SourceKey(TENANT, "wiki")
 REQUEST = SourceRequest("wiki", "internal", ("user:ci",), default_acl=("group:staff",))
@@ -80,6 +86,30 @@ def test_only_governors_write_and_only_overseers_list(world: World) -> None:
     assert world.govern.list_sources(other, limit=10, cursor=None).items == ()
     auditor = principal("aud", scopes=frozenset({Scope.AUDIT}))
     assert len(world.govern.list_sources(auditor, limit=10, cursor=None).items) == 1
+
+
+def test_a_cursor_leads_on_in_its_callers_own_list_of_sources_only(world: World) -> None:
+    for number in range(3):
+        world.source(f"s{number}")
+        world.documents.put(WRITER, request(f"d{number}", source_id=f"s{number}"))
+    first = world.govern.list_sources(GOVERNOR, limit=2, cursor=None)
+    rest = world.govern.list_sources(GOVERNOR, limit=2, cursor=first.next)
+    assert [source.key.source_id for page in (first, rest) for source in page.items] == [
+        "s0", "s1", "s2",
+    ]  # fmt: skip
+    listed = {"source_id": None, "state": None, "name": None, "limit": 1}
+    of_documents = world.documents.list_documents(GOVERNOR, **listed, cursor=None)  # type: ignore[arg-type]
+    assert of_documents.next is not None
+    auditor = principal("aud", scopes=frozenset({Scope.AUDIT}))
+    for caller, cursor in (
+        (auditor, first.next),
+        (principal(GOVERNOR.subject, tenant="other"), first.next),
+        (GOVERNOR, of_documents.next),
+        (GOVERNOR, "s1"),
+    ):
+        with pytest.raises(BadRequest) as refused:
+            world.govern.list_sources(caller, limit=2, cursor=cursor)
+        assert refused.value.code == "invalid-cursor"
 
 
 @pytest.mark.parametrize(
