@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from custody.adapters.parsers import Limits
+from custody.application.parse import PART_CHUNKS
 from custody.errors import CustodyError
 from custody.http.problem import PROBLEM_TYPE, problem
 from tests.architecture.template_facts import (
@@ -188,6 +189,15 @@ def test_the_parser_and_the_child_that_it_bounds_fit_into_the_function() -> None
     own = 300 * 2**20  # the handler with the tokenizer, the document and the child's reply
     assert Limits().memory_bytes + own <= FUNCTIONS["parse"]["MemorySize"] * 2**20
     assert FUNCTIONS["parse"]["Timeout"] > 2 * Limits().seconds
+
+
+def test_a_whole_batch_of_full_parts_is_embedded_in_time_also_one_by_one() -> None:
+    """What a killed function had embedded is lost, for each part of its batch. A batch that the
+    model can't take is embedded once more, each part for itself."""
+    (batch,) = [event["BatchSize"] for name, _, event in queue_sources() if name == "embed"]
+    a_chunk = 0.3  # seconds that one core takes for a full chunk of the larger model, e5-small-v2
+    cores = FUNCTIONS["embed"]["MemorySize"] / 1769  # Lambda gives one core for 1,769 MB
+    assert FUNCTIONS["embed"]["Timeout"] > 1.5 * 2 * batch * PART_CHUNKS * a_chunk / cores
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
