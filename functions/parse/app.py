@@ -10,7 +10,7 @@ from custody.domain.jobs import ParseJob
 
 
 def parse(record: SQSRecord) -> None:
-    bootstrap.parse()(job_of(ParseJob, record.body))
+    bootstrap.parse()(job_of(record.body, ParseJob))
 
 
 handler = Batches("parse", parse)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,19 +11,15 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from tests.support.scripts import load_script
+
 ROOT = Path(__file__).parents[2]
 COMMITTED = ROOT / "docs" / "openapi.json"
 
 
 @pytest.fixture(scope="module")
 def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("openapi_tool", ROOT / "docs/tools/openapi.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_script(ROOT / "docs/tools/openapi.py", "openapi_tool")
 
 
 @pytest.fixture(scope="module")

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 from types import ModuleType
 
 import pytest
 
 from custody_local.paths import ROOT
+from tests.support.scripts import load_script
 
 
 @pytest.fixture(scope="module")
 def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("readme_tool", ROOT / "docs/tools/readme.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(ROOT / "docs/tools/readme.py", "readme_tool")
 
 
 def test_the_section_becomes_one_script_that_ends_its_stack(tool: ModuleType) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import zipfile
 from pathlib import Path
@@ -11,6 +10,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+
+from tests.support.scripts import load_script
 
 SCRIPT = Path(__file__).parents[2] / "layers" / "embeddings" / "build_model.py"
 
@@ -21,11 +22,7 @@ def digest(data: bytes) -> str:
 
 @pytest.fixture
 def builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build_model", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load_script(SCRIPT, "build_model")
     monkeypatch.setattr(module, "HERE", tmp_path)
     return module
 

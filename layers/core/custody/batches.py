@@ -26,27 +26,27 @@ from custody.errors import CustodyError, IntegrityError
 type BatchReply = Mapping[str, object]
 
 
-class Batches:
-    """The handler of one queue function. ``handle`` raises to have its message come again; what
-    it returns is counted as metrics, name to count."""
+type Handle = Callable[[SQSRecord], Mapping[str, float] | None]
+"""Raises to have its message come again; what it returns is counted as metrics, name to count."""
 
-    def __init__(
-        self, function: str, handle: Callable[[SQSRecord], Mapping[str, float] | None]
-    ) -> None:
+
+class _Reporting:
+    """What every queue function tells of each message of a batch."""
+
+    def __init__(self, function: str) -> None:
         self.function = function
-        self._handle = handle
         self._logger = Logger(service=function, level="INFO")
         # Where a whole batch fails it is reported as it is: an error would kill a warm process.
         self._processor = BatchProcessor(
             event_type=EventType.SQS, raise_on_entire_batch_failure=False
         )
 
-    def __call__(self, event: Mapping[str, Any], context: Any) -> BatchReply:
+    def _report(self, event: Mapping[str, Any], context: Any, message: Handle) -> BatchReply:
         counts: dict[str, float] = {}
 
         def handle(record: SQSRecord) -> None:  # the processor asks for this argument's name
             try:
-                found = self._handle(record)
+                found = message(record)
             except CustodyError as error:
                 counts["MessageFailed"] = counts.get("MessageFailed", 0) + 1
                 self._told(record, error.code, error.detail)
@@ -79,7 +79,18 @@ class Batches:
         )
 
 
-class JobBatches[J: Job]:
+class Batches(_Reporting):
+    """The handler of one queue function, message by message."""
+
+    def __init__(self, function: str, handle: Handle) -> None:
+        super().__init__(function)
+        self._handle = handle
+
+    def __call__(self, event: Mapping[str, Any], context: Any) -> BatchReply:
+        return self._report(event, context, self._handle)
+
+
+class JobBatches[J: Job](_Reporting):
     """The handler of a queue whose messages are worked on together. ``work`` takes the jobs of a
     batch and returns those that must come again; ``counts`` are a done job's metrics. Where it
     raises, each job is tried again for itself, so that only the one at fault comes again."""
@@ -91,23 +102,22 @@ class JobBatches[J: Job]:
         work: Callable[[Sequence[J]], Iterable[Failure[J]]],
         counts: Callable[[J], Mapping[str, float]] | None = None,
     ) -> None:
-        self._function = function
+        super().__init__(function)
         self._kind = kind
         self._work = work
         self._counts = counts
-        self._logger = Logger(service=function, level="INFO")
 
     def __call__(self, event: Mapping[str, Any], context: Any) -> BatchReply:
         failed = self._together(self._readable(event))
 
-        def report(record: SQSRecord) -> Mapping[str, float] | None:
-            job = job_of(self._kind, record.body)
+        def message(record: SQSRecord) -> Mapping[str, float] | None:
+            job = job_of(record.body, self._kind)
             errors = self._failed([job]) if failed is None else failed
             if job in errors:
                 raise errors[job]
             return self._counts(job) if self._counts else None
 
-        return Batches(self._function, report)(event, context)
+        return self._report(event, context, message)
 
     def _together(self, jobs: Sequence[J]) -> Mapping[J, CustodyError] | None:
         """None where it can't be said which of them failed."""
@@ -124,15 +134,15 @@ class JobBatches[J: Job]:
         jobs = []
         for record in event.get("Records", ()):
             try:
-                jobs.append(job_of(self._kind, str(record.get("body", ""))))
+                jobs.append(job_of(str(record.get("body", "")), self._kind))
             except IntegrityError:
                 continue  # refused and told of afterwards, message by message
         return jobs
 
 
-def job_of[J: Job](kind: type[J], body: str) -> J:
-    """Raises IntegrityError(malformed-job) where the message is no job of this ``kind``."""
+def job_of[J: Job](body: str, *kinds: type[J]) -> J:
+    """Raises IntegrityError(malformed-job) where the message is no job of these ``kinds``."""
     job = decode(body)
-    if not isinstance(job, kind):
+    if not isinstance(job, kinds):
         raise IntegrityError("The job is another queue's.", code="malformed-job")
     return job

@@ -31,23 +31,21 @@ class SealedCursors:
     def _cipher(self) -> AESGCM:
         return AESGCM(self._secret())
 
-    def seal(self, position: str | None, *, listing: str) -> str | None:
+    def seal(self, position: str | None, *, listing: bytes) -> str | None:
         if position is None:
             return None
         nonce = os.urandom(_NONCE_BYTES)
         text = position.encode("utf-8")
         padded = text + b"\x80" + b"\x00" * (-(len(text) + 1) % _BLOCK_BYTES)
-        sealed = nonce + self._cipher.encrypt(nonce, padded, listing.encode("utf-8"))
+        sealed = nonce + self._cipher.encrypt(nonce, padded, listing)
         return base64.urlsafe_b64encode(sealed).rstrip(b"=").decode("ascii")
 
-    def open(self, cursor: str | None, *, listing: str) -> str | None:
+    def open(self, cursor: str | None, *, listing: bytes) -> str | None:
         if cursor is None:
             return None
         try:
             sealed = base64.b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True)
-            padded = self._cipher.decrypt(
-                sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], listing.encode("utf-8")
-            )
+            padded = self._cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], listing)
         except (binascii.Error, ValueError, InvalidTag):
             raise BadRequest(
                 "The cursor is not one of ours, or of another listing.",

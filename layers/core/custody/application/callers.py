@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from custody.application.ports import Ledger
 from custody.domain import access, sources
+from custody.domain.canonical import canonical_json
 from custody.domain.model import (
     PUBLIC_TENANT,
     DocumentKey,
@@ -24,6 +25,11 @@ def require(principal: Principal, scope: Scope) -> None:
     """Raises Forbidden(scope-missing)."""
     if not principal.may(scope):
         raise Forbidden(f"This needs the scope {scope.value}.", code="scope-missing")
+
+
+def listing(principal: Principal, kind: str, *filters: str | None) -> bytes:
+    """What a cursor is bound to: what is listed, for whom, by which filters."""
+    return canonical_json([kind, principal.tenant, principal.subject, *filters])
 
 
 def no_such_document() -> NotFound:

@@ -6,10 +6,17 @@ from dataclasses import dataclass, replace
 
 from custody.application.accept import Accept, DocumentRequest
 from custody.application.admission import Admission, space_of
-from custody.application.callers import Seen, find, no_such_document, require, see, standing
+from custody.application.callers import (
+    Seen,
+    find,
+    listing,
+    no_such_document,
+    require,
+    see,
+    standing,
+)
 from custody.application.ports import Cursors, EvidenceIndex, Ledger, Page
 from custody.application.waiting import Waiting
-from custody.domain.canonical import canonical_json
 from custody.domain.model import (
     Envelope,
     Head,
@@ -104,15 +111,15 @@ class Documents:
         BadRequest(invalid-cursor) for a ``cursor`` of another caller or filter, or of nobody's."""
         require(principal, Scope.READ)
         standing(self.ledger, principal)
-        filters = [source_id, None if state is None else state.value, name]
-        listing = canonical_json(["documents", principal.tenant, principal.subject, *filters])
+        in_state = None if state is None else state.value
+        listed = listing(principal, "documents", source_id, in_state, name)
         page = self.ledger.list_heads(
             principal.tenant,
             source_id=source_id,
-            state=None if state is None else state.value,
+            state=in_state,
             name=name,
             limit=limit,
-            cursor=self.cursors.open(cursor, listing=listing.decode()),
+            cursor=self.cursors.open(cursor, listing=listed),
         )
         owners = tuple({SourceKey(principal.tenant, head.source_id) for head in page.items})
         keys = tuple(head.key for head in page.items)
@@ -126,7 +133,7 @@ class Documents:
             source = read.sources.get(SourceKey(key.tenant, head.source_id))
             if see(principal, head, source, read.control.trust_domains) is not None:
                 visible.append(head)
-        return Page(tuple(visible), self.cursors.seal(page.next, listing=listing.decode()))
+        return Page(tuple(visible), self.cursors.seal(page.next, listing=listed))
 
     def show(self, principal: Principal, document_id: str) -> Shown:
         """Its history goes to the source's writers, governors and auditors; a reader sees what is

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from custody.application.evidence_files import check_vectors, encode_vectors, read_chunks
-from custody.application.failure import Failure
+from custody.application.failure import Failure, collecting
 from custody.application.parse import PART_CHUNKS
 from custody.application.ports import Embedder, Jobs, Ledger, Matrix, ObjectStore
 from custody.application.rejecting import Rejecting
@@ -37,11 +37,8 @@ class Embed:
         failures: list[Failure[EmbedJob]] = []
         parts: list[_Part] = []
         for job in dict.fromkeys(jobs):
-            try:
+            with collecting(failures, job):
                 part = self._begin(job)
-            except CustodyError as error:
-                failures.append(Failure(job, error))
-            else:
                 if part is not None:
                     parts.append(part)
         return (*failures, *self._finish(parts))
@@ -93,10 +90,8 @@ class Embed:
         for part in parts:
             vectors = matrix[first : first + len(part.texts)]
             first += len(part.texts)
-            try:
+            with collecting(failures, part.job):
                 self._store(part, vectors)
-            except CustodyError as error:
-                failures.append(Failure(part.job, error))
         return failures
 
     def _store(self, part: _Part, vectors: Matrix) -> None:

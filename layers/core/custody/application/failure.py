@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from custody.errors import CustodyError
@@ -11,3 +13,12 @@ from custody.errors import CustodyError
 class Failure[J]:
     job: J
     error: CustodyError
+
+
+@contextmanager
+def collecting[J](failures: list[Failure[J]], job: J) -> Iterator[None]:
+    """An error of the block is ``job``'s failure: the jobs beside it go on."""
+    try:
+        yield
+    except CustodyError as error:
+        failures.append(Failure(job, error))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from custody.application.callers import oversees, require, standing
+from custody.application.callers import listing, oversees, require, standing
 from custody.application.ports import Clock, Cursors, Ledger, Page
 from custody.domain import sources, validation
-from custody.domain.canonical import canonical_json
 from custody.domain.model import Acl, Principal, Scope, SidecarMode, Source, SourceKey
 from custody.errors import Conflict, PreconditionFailed, Unprocessable
 
@@ -80,11 +79,11 @@ class Govern:
         if not oversees(principal):
             require(principal, Scope.GOVERN)
         standing(self.ledger, principal)
-        listing = canonical_json(["sources", principal.tenant, principal.subject]).decode()
+        listed = listing(principal, "sources")
         page = self.ledger.list_sources(
-            principal.tenant, limit=limit, cursor=self.cursors.open(cursor, listing=listing)
+            principal.tenant, limit=limit, cursor=self.cursors.open(cursor, listing=listed)
         )
-        return Page(page.items, self.cursors.seal(page.next, listing=listing))
+        return Page(page.items, self.cursors.seal(page.next, listing=listed))
 
 
 def _acl(given: tuple[str, ...] | None, tenant: str, field: str) -> Acl | None:

@@ -114,12 +114,12 @@ class Cursors(Protocol):
     """Positions in a listing, as callers carry them from page to page: a position names what comes
     next, which its caller need not be allowed to see."""
 
-    def seal(self, position: str | None, *, listing: str) -> str | None:
+    def seal(self, position: str | None, *, listing: bytes) -> str | None:
         """``listing``: what is listed, with which filter, for whom. A cursor is good there only.
         None (the end) stays None."""
         ...
 
-    def open(self, cursor: str | None, *, listing: str) -> str | None:
+    def open(self, cursor: str | None, *, listing: bytes) -> str | None:
         """Raises BadRequest(invalid-cursor)."""
         ...
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from custody.application.admission import space_of, wanted_acl
 from custody.application.evidence_files import read_chunks, read_vectors
-from custody.application.failure import Failure
+from custody.application.failure import Failure, collecting
 from custody.application.parse import PART_CHUNKS
 from custody.application.ports import (
     Clock,
@@ -71,20 +71,15 @@ class Publish:
         unique = list(dict.fromkeys(jobs))
         for job in unique:
             if job.acl_revision == 0:
-                try:
+                with collecting(failures, job):
                     written = self._index(job)
-                except CustodyError as error:
-                    failures.append(Failure(job, error))
-                else:
                     if written is not None:
                         indexed.append(written)
         failures += self._make_live(indexed)
         for job in unique:
             if job.acl_revision > 0:
-                try:
+                with collecting(failures, job):
                     self._publish_acl(job.key)
-                except CustodyError as error:
-                    failures.append(Failure(job, error))
         return tuple(failures)
 
     # --- sign and index ---
@@ -205,10 +200,8 @@ class Publish:
             return [Failure(item.job, error) for item in indexed]
         failures: list[Failure[PublishJob]] = []
         for item in indexed:
-            try:
+            with collecting(failures, item.job):
                 self._flip(item.record, item.acl)
-            except CustodyError as error:
-                failures.append(Failure(item.job, error))
         return failures
 
     def _flip(self, record: VersionRecord, indexed_acl: Acl) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from custody.domain.checks import is_finite_number, is_name
 from custody.errors import IntegrityError
 
 type Scored = tuple[str, float]
@@ -76,15 +77,11 @@ def fuse(
     """
     settings = config or RRFConfig()
     factors = _weights(weights, len(legs))
-    ranks: dict[str, list[int | None]] = {}
-    terms: dict[str, list[float]] = {}
-    for position, (factor, leg) in enumerate(zip(factors, legs, strict=True)):
-        for rank, (chunk_id, _) in enumerate(_ordered(leg)[: settings.retrieve_k], start=1):
-            if chunk_id not in ranks:
-                ranks[chunk_id], terms[chunk_id] = [None] * len(legs), []
-            ranks[chunk_id][position] = rank
-            terms[chunk_id].append(factor / (settings.k + rank))
-    return _best(ranks, terms, settings.final_k)
+    shares = [
+        [(chunk_id, factor / (settings.k + rank)) for rank, (chunk_id, _) in enumerate(deep, 1)]
+        for factor, deep in zip(factors, _deep(legs, settings), strict=True)
+    ]
+    return _summed(shares, settings.final_k)
 
 
 def fuse_linear(
@@ -94,19 +91,27 @@ def fuse_linear(
     outlier moves every other score of its leg, which RRF rules out. Raises as ``fuse``."""
     settings = config or RRFConfig()
     factors = _weights(weights, len(legs))
+    shares = [
+        [(chunk_id, factor * score) for chunk_id, score in normalize_scores(deep)]
+        for factor, deep in zip(factors, _deep(legs, settings), strict=True)
+    ]
+    return _summed(shares, settings.final_k)
+
+
+def _deep(legs: Sequence[Leg], settings: RRFConfig) -> list[Leg]:
+    return [_ordered(leg)[: settings.retrieve_k] for leg in legs]
+
+
+def _summed(shares: Sequence[Leg], final_k: int) -> list[Fused]:
+    """``shares``: what each leg adds to an id's score, in the order of the leg's ranks."""
     ranks: dict[str, list[int | None]] = {}
     terms: dict[str, list[float]] = {}
-    for position, (factor, leg) in enumerate(zip(factors, legs, strict=True)):
-        deep = _ordered(leg)[: settings.retrieve_k]
-        for rank, (chunk_id, score) in enumerate(normalize_scores(deep), start=1):
-            ranks.setdefault(chunk_id, [None] * len(legs))[position] = rank
-            terms.setdefault(chunk_id, []).append(factor * score)
-    return _best(ranks, terms, settings.final_k)
-
-
-def _best(
-    ranks: Mapping[str, list[int | None]], terms: Mapping[str, list[float]], final_k: int
-) -> list[Fused]:
+    for position, leg in enumerate(shares):
+        for rank, (chunk_id, share) in enumerate(leg, start=1):
+            if chunk_id not in ranks:
+                ranks[chunk_id], terms[chunk_id] = [None] * len(shares), []
+            ranks[chunk_id][position] = rank
+            terms[chunk_id].append(share)
     # fsum: the order of the legs can't move a last bit, and so a tie
     fused = [
         Fused(chunk_id, math.fsum(terms[chunk_id]), tuple(of)) for chunk_id, of in ranks.items()
@@ -153,29 +158,16 @@ def _ordered(leg: Leg) -> Leg:
 
 
 def _check(leg: Leg) -> None:
-    if not all(_is_id(chunk_id) for chunk_id, _ in leg) or len(dict(leg)) != len(leg):
+    if not all(is_name(chunk_id) for chunk_id, _ in leg) or len(dict(leg)) != len(leg):
         raise IntegrityError("An id is empty or repeated in a leg.", code="invalid-leg")
-    if not all(_is_number(score) for _, score in leg):
+    if not all(is_finite_number(score) for _, score in leg):
         raise IntegrityError("A score is no finite number.", code="invalid-leg")
-
-
-def _is_id(value: object) -> bool:
-    return isinstance(value, str) and bool(value)
-
-
-def _is_number(value: object) -> bool:
-    if type(value) is float:  # the common case
-        return math.isfinite(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # an integer beyond what a float holds
-        return False
 
 
 def _weights(weights: Sequence[float] | None, legs: int) -> Sequence[float]:
     factors = (1.0,) * legs if weights is None else weights
-    if len(factors) != legs or not all(_is_number(factor) and factor > 0 for factor in factors):
+    if len(factors) != legs or not all(
+        is_finite_number(factor) and factor > 0 for factor in factors
+    ):
         raise IntegrityError("A leg needs one weight above zero.", code="invalid-fusion")
     return factors

@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
+from custody.domain.checks import is_finite_number
 from custody.errors import IntegrityError
 
 PRESETS = ("strict", "balanced", "lenient")
@@ -64,12 +65,7 @@ class GatePolicy:
 
 
 def _share(value: object) -> bool:
-    return (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and math.isfinite(value)
-        and 0.0 <= value <= 1.0
-    )
+    return is_finite_number(value) and 0.0 <= value <= 1.0
 
 
 def _invalid(why: str) -> IntegrityError:

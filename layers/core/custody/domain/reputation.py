@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from custody.domain.checks import is_finite_number, is_name
 from custody.domain.model import SourceKey
 from custody.errors import IntegrityError
 
@@ -49,9 +50,9 @@ class ReputationPolicy:
         )
         bounds = (self.similarity_min, self.similarity_max)
         names = (self.version, self.ranker, *self.source_scores, *self.trust_domain_scores)
-        if not all(_is_name(name) for name in names):
+        if not all(is_name(name) for name in names):
             raise _invalid("a version, a ranker or a source without a name")
-        if not all(_is_number(value) for value in (*shares, *bounds)):
+        if not all(is_finite_number(value) for value in (*shares, *bounds)):
             raise _invalid("every value must be a finite number")
         if not all(0.0 <= value <= 1.0 for value in shares):
             raise _invalid("weights and scores lie between 0 and 1")
@@ -101,17 +102,17 @@ def rerank(
     evidence: list[ReputationEvidence] = []
     seen: set[str] = set()
     for chunk_id, raw in candidates:
-        if not _is_name(chunk_id) or chunk_id in seen:
+        if not is_name(chunk_id) or chunk_id in seen:
             raise IntegrityError(
                 "Candidate ids are texts, not empty and unique.", code="invalid-candidate"
             )
         seen.add(chunk_id)
         source_id = lineage.get(chunk_id, "")
-        if not _is_name(source_id):
+        if not is_name(source_id):
             raise IntegrityError(
                 "A candidate's ingestion lineage is incomplete.", code="lineage-missing"
             )
-        if not _is_number(raw):
+        if not is_finite_number(raw):
             raise IntegrityError("A score is no finite number.", code="invalid-candidate")
         similarity = policy.normalize(float(raw))
         reputation = policy.reputation_of(source_id, domains.get(source_id))
@@ -129,21 +130,6 @@ def rerank(
         )
     evidence.sort(key=lambda item: (-item.final_score, item.chunk_id))
     return evidence
-
-
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and bool(value)
-
-
-def _is_number(value: object) -> bool:
-    if type(value) is float:  # the common case
-        return math.isfinite(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # an integer beyond what a float holds
-        return False
 
 
 def _invalid(why: str) -> IntegrityError:

@@ -55,12 +55,13 @@ def whole(answer: object) -> Mapping[str, Any]:
     return answer
 
 
-def is_empty(answer: Mapping[str, Any]) -> bool:
+def total(answer: Mapping[str, Any]) -> int:
     """Of a search that counts its hits."""
     try:
-        return not answer["hits"]["total"]["value"]
+        counted: int = answer["hits"]["total"]["value"]
     except (KeyError, TypeError) as fault:
         raise unavailable("a search didn't count") from fault
+    return counted
 
 
 def hits(answer: Mapping[str, Any], *, cosine: bool) -> list[Hit]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import batched, cycle
-from typing import Any, Literal
+from itertools import batched
+from typing import Any, Literal, NamedTuple
 
 from opensearchpy import OpenSearch
 from opensearchpy.exceptions import (
@@ -30,7 +30,7 @@ from custody.domain.index_rules import (
     space_groups,
 )
 from custody.domain.model import Acl, DocumentKey
-from custody.domain.search import Hit, IndexEntry, LegHits, LegQuery, Space
+from custody.domain.search import Hit, IndexEntry, LegHits, LegQuery, Space, Vector
 from custody.errors import CustodyError, IntegrityError
 
 type Leg = Literal["semantic", "lexical", "probe", "field"]
@@ -41,6 +41,16 @@ _SET_ACL = (
     "if (ctx._source.acl.equals(params.acl)) { ctx.op = 'noop' }"
     " else { ctx._source.acl = params.acl }"
 )
+
+
+class _Question(NamedTuple):
+    """One search of a multi-search. ``field``: the metadata field that a "field" asks for."""
+
+    leg: Leg
+    group: tuple[Space, ...]
+    header: queries.Clause
+    body: queries.Clause
+    field: str = ""
 
 
 class OpenSearchIndex:
@@ -134,8 +144,7 @@ class OpenSearchIndex:
                 _must_be_no_space(fault)
                 self._check_cluster()
                 return 0
-        total: int = answers.whole(answer)["hits"]["total"]["value"]
-        return total
+        return answers.total(answers.whole(answer))
 
     def set_acl(self, space: Space, key: DocumentKey, version: int, acl: Acl) -> None:
         script = {"source": _SET_ACL, "lang": "painless", "params": {"acl": list(acl.allow)}}
@@ -162,49 +171,24 @@ class OpenSearchIndex:
         fields = sorted(query.filter.metadata)
         if not query.spaces or not (terms or vector is not None or fields):
             return LegHits(unknown_fields=tuple(fields))
-        lines: list[dict[str, Any]] = []
-        legs: list[tuple[Leg, tuple[Space, ...]]] = []
-        for group in space_groups(query):
-            aliases = [self._alias(space) for space in group]
-            if vector is not None:
-                legs.append(("semantic", group))
-                lines.append(queries.header(aliases))
-                lines.append(
-                    queries.semantic_body(
-                        vector, filters, depth=query.depth, timeout=self._search_timeout
-                    )
-                )
-            if terms:
-                legs.append(("lexical", group))
-                lines.append(queries.header(aliases, lexical=True))
-                lines.append(
-                    queries.lexical_body(
-                        terms, filters, depth=query.depth, timeout=self._search_timeout
-                    )
-                )
-            for field in fields:
-                legs.append(("field", group))
-                lines.append(queries.header(aliases))
-                lines.append(queries.field_body(field, query.filter, timeout=self._search_timeout))
-            for alias in aliases if len(aliases) > 1 else ():
-                legs.append(("probe", group))
-                lines += [queries.header([alias]), queries.PROBE]
+        asked = list(self._questions(query, filters, terms, vector, fields))
+        lines = [line for question in asked for line in (question.header, question.body)]
         with _reaching():
             response = self._client.msearch(body=lines)
         found: dict[Leg, list[Hit]] = {"semantic": [], "lexical": []}
         missing = 0
-        unknown = dict.fromkeys(fields, True)
-        asked = cycle(fields)  # each group is asked for each field, in order
-        for (leg, group), part in zip(legs, answers.parts(response, len(legs)), strict=True):
+        known: set[str] = set()
+        for question, part in zip(asked, answers.parts(response, len(asked)), strict=True):
+            leg = question.leg
             if leg == "semantic" and part.get("status") == 400:
-                raise self._why_refused(group, query)
+                raise self._why_refused(question.group, query)
             answer = answers.whole_or_no_space(part)
             missing += answer is answers.NO_SPACE or not answer["_shards"]["total"]
-            if leg == "field":
-                unknown[next(asked)] &= answers.is_empty(answer)
-            elif leg != "probe":
+            if leg in found:
                 found[leg].extend(answers.hits(answer, cosine=leg == "semantic"))
-        if missing == len(legs):
+            elif leg == "field" and answers.total(answer):
+                known.add(question.field)
+        if missing == len(asked):
             self._check_cluster()
         for hit in found["semantic"]:
             if hit.entry.model_revision != query.model_revision:
@@ -212,8 +196,32 @@ class OpenSearchIndex:
         return LegHits(
             semantic=_ranked(found["semantic"], query.depth),
             lexical=_ranked(found["lexical"], query.depth),
-            unknown_fields=tuple(field for field in fields if unknown[field]),
+            unknown_fields=tuple(field for field in fields if field not in known),
         )
+
+    def _questions(
+        self,
+        query: LegQuery,
+        filters: Sequence[queries.Clause],
+        terms: dict[str, int],
+        vector: Vector | None,
+        fields: Sequence[str],
+    ) -> Iterator[_Question]:
+        depth, timeout = query.depth, self._search_timeout
+        for group in space_groups(query):
+            aliases = [self._alias(space) for space in group]
+            header = queries.header(aliases)
+            if vector is not None:
+                body = queries.semantic_body(vector, filters, depth=depth, timeout=timeout)
+                yield _Question("semantic", group, header, body)
+            if terms:
+                body = queries.lexical_body(terms, filters, depth=depth, timeout=timeout)
+                yield _Question("lexical", group, queries.header(aliases, lexical=True), body)
+            for field in fields:
+                body = queries.field_body(field, query.filter, timeout=timeout)
+                yield _Question("field", group, header, body, field)
+            for alias in aliases if len(aliases) > 1 else ():
+                yield _Question("probe", group, queries.header([alias]), queries.PROBE)
 
     def ping(self) -> None:
         with _reaching():
