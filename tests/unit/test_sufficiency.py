@@ -9,6 +9,7 @@ import pytest
 from custody.domain.gate_policy import GatePolicy, GatePreset, GateWeights
 from custody.domain.question import content_terms, evidence_terms
 from custody.domain.sufficiency import GateItem, Judgement, Reason, bar, judge
+from custody.errors import IntegrityError
 
 POLICY = GatePolicy(
     version="1",
@@ -256,3 +257,10 @@ def test_without_a_semantic_leg_shared_words_bound_the_top_score() -> None:
 def test_without_a_semantic_leg_strict_still_asks_for_more_than_words() -> None:
     found = decide([item("a", cosine=None)], semantic=False, preset="strict")
     assert not found.passed
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.1, math.nan, math.inf, True, "1", None, 10**400])
+def test_a_preset_is_made_of_shares(threshold: float) -> None:
+    with pytest.raises(IntegrityError) as refused:
+        GatePreset(threshold=threshold, top_floor=0.1, coverage_floor=0.1)
+    assert refused.value.code == "invalid-policy"

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from custody.application.callers import listing
 from custody.application.govern import SourceRequest
 from custody.domain.model import Acl, Scope, Source, SourceKey, SourceState
 from custody.domain.sources import is_writer, within
@@ -86,6 +87,21 @@ def test_only_governors_write_and_only_overseers_list(world: World) -> None:
     assert world.govern.list_sources(other, limit=10, cursor=None).items == ()
     auditor = principal("aud", scopes=frozenset({Scope.AUDIT}))
     assert len(world.govern.list_sources(auditor, limit=10, cursor=None).items) == 1
+
+
+def test_a_cursor_is_bound_to_kind_caller_and_filters() -> None:
+    ana, bob = principal("ana"), principal("bob")
+    elsewhere = principal("ana", tenant="other")
+    bound = [
+        listing(ana, "sources"),
+        listing(ana, "documents"),
+        listing(ana, "documents", None),
+        listing(ana, "documents", "wiki"),
+        listing(bob, "sources"),
+        listing(elsewhere, "sources"),
+    ]
+    assert len(set(bound)) == len(bound)
+    assert listing(ana, "sources") == listing(principal("ana"), "sources")
 
 
 def test_a_cursor_leads_on_in_its_callers_own_list_of_sources_only(world: World) -> None:
