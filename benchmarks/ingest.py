@@ -34,9 +34,9 @@ from tokenizers import Tokenizer
 from benchmarks import inprocess, samples, scifact
 from benchmarks.indexes import chosen
 from custody.adapters.onnx_embedder import OnnxEmbedder
-from custody.application.accept import DocumentRequest
+from custody.application.ingestion.accept_document import DocumentRequest
 from custody.application.ports import Matrix
-from custody.domain.embedding_model import EmbeddingModel
+from custody.domain.text.embedding_model import EmbeddingModel
 from custody_local.progress import Progress
 
 TURNS, DOCUMENTS_A_TURN = 8, 25

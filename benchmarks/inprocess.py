@@ -9,12 +9,6 @@ from datetime import timedelta
 from pathlib import Path
 
 from custody.adapters.ecdsa_verifier import EcdsaVerifier
-from custody.adapters.local_signer import LocalSigner
-from custody.adapters.memory_jobs import MemoryJobs
-from custody.adapters.memory_ledger import MemoryLedger
-from custody.adapters.memory_objects import MemoryObjects
-from custody.adapters.memory_policies import MemoryPolicies
-from custody.adapters.memory_traces import MemoryTraces
 from custody.adapters.model_manifest import load_model
 from custody.adapters.onnx_embedder import OnnxEmbedder
 from custody.adapters.packaged_policies import packaged_policies
@@ -22,23 +16,29 @@ from custody.adapters.parsers import FormatParser
 from custody.adapters.sealed_cursors import SealedCursors
 from custody.adapters.system_clock import RandomIdentifiers, SystemClock
 from custody.adapters.token_chunker import TokenChunker
-from custody.application.accept import Accept, DocumentRequest
-from custody.application.deploy_policies import DeployPolicies
-from custody.application.embed import Embed
-from custody.application.evidence_check import EvidenceCheck
+from custody.application.erasure.propagate import Propagate
 from custody.application.failure import Failure
-from custody.application.govern import Govern, SourceRequest
-from custody.application.load_policy import ActivePolicies
-from custody.application.parse import Parse
+from custody.application.governance.active_policies import ActivePolicies
+from custody.application.governance.deploy_policies import DeployPolicies
+from custody.application.governance.source_registry import Govern, SourceRequest
+from custody.application.ingestion.accept_document import Accept, DocumentRequest
+from custody.application.ingestion.embed import Embed
+from custody.application.ingestion.parse import Parse
+from custody.application.ingestion.publish import Publish
+from custody.application.ingestion.rejecting import Rejecting
 from custody.application.ports import Embedder, EvidenceIndex, Ledger
-from custody.application.propagate import Propagate
-from custody.application.publish import Publish
-from custody.application.rejecting import Rejecting
-from custody.application.retrieval import Retriever
-from custody.application.search import Search
-from custody.domain.embedding_model import EmbeddingModel
+from custody.application.reading.evidence_check import EvidenceCheck
+from custody.application.reading.retrieval import Retriever
+from custody.application.reading.search import Search
 from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, ParseJob, PublishJob
 from custody.domain.model import Principal, Scope
+from custody.domain.text.embedding_model import EmbeddingModel
+from custody_memory.jobs import MemoryJobs
+from custody_memory.ledger import MemoryLedger
+from custody_memory.objects import MemoryObjects
+from custody_memory.policies import MemoryPolicies
+from custody_memory.signer import LocalSigner
+from custody_memory.traces import MemoryTraces
 
 TENANT = "bench"
 SOURCE = "corpus"

@@ -33,13 +33,13 @@ from rich.progress import track
 
 from benchmarks import inprocess, samples
 from benchmarks.indexes import opensearch_client
-from custody.adapters.memory_ledger import MemoryLedger
 from custody.adapters.opensearch_index import OpenSearchIndex
-from custody.application.accept import DocumentRequest
+from custody.application.ingestion.accept_document import DocumentRequest
 from custody.application.ports import Matrix
-from custody.application.search import SearchRequest
-from custody.domain.search import Vector
+from custody.application.reading.search import SearchRequest
+from custody.domain.index.candidates import Vector
 from custody_local.progress import Progress
+from custody_memory.ledger import MemoryLedger
 
 DOCUMENTS, WORDS, QUESTIONS, ROUNDS = 2_000, 120, 60, 5
 

@@ -22,9 +22,9 @@ from benchmarks import inprocess, scifact
 from benchmarks.indexes import chosen
 from benchmarks.vector_cache import CachedEmbedder
 from custody.adapters.onnx_embedder import OnnxEmbedder
-from custody.application.accept import DocumentRequest
-from custody.application.search import SearchRequest
-from custody.domain.metrics import ndcg, recall, roll_up
+from custody.application.ingestion.accept_document import DocumentRequest
+from custody.application.reading.search import SearchRequest
+from custody.domain.ranking.metrics import ndcg, recall, roll_up
 from custody_local.progress import Progress
 
 ROUTES = ("sparse", "dense", "hybrid")

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from custody.application.ports import Embedder, Matrix
-from custody.domain.search import Vector
+from custody.domain.index.candidates import Vector
 
 
 class CachedEmbedder:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from custody.domain.identifiers import valid_tenant
+from custody.domain.provenance.identifiers import valid_tenant
 from custody_cli import output
 from custody_cli.errors import UNABLE, CommandError, from_service, usage
 from custody_cli.target import Who

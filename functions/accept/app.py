@@ -9,9 +9,9 @@ from urllib.parse import unquote_plus
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from custody import bootstrap
-from custody.application.accept_drop import DropEvent
+from custody.application.ingestion.accept_drop import DropEvent
 from custody.batches import Batches
-from custody.domain.canonical import parse_json
+from custody.domain.provenance.canonical import parse_json
 from custody.errors import IntegrityError
 
 _TEST_EVENT = "s3:TestEvent"

@@ -10,13 +10,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from custody import bootstrap
-from custody.application.accept import DocumentRequest
-from custody.application.change_acl import AclRequest
-from custody.application.documents import Published
-from custody.application.uploads import UploadRequest
-from custody.domain import dsse
-from custody.domain.drops import Drop
+from custody.application.ingestion.accept_document import DocumentRequest
+from custody.application.ingestion.change_acl import AclRequest
+from custody.application.ingestion.uploads import UploadRequest
+from custody.application.reading.documents import Published
+from custody.domain.ledger.drops import Drop
 from custody.domain.model import Acl, Head, Inspection, Scope, VersionRecord, VersionState
+from custody.domain.provenance import dsse
 from custody.errors import Unprocessable
 from custody.http import Api, Body, Metadata, Reply, Request, Timestamp
 from custody.http.idempotent import GUARDED_HEADERS, etag, if_match, once

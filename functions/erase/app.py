@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import StringConstraints
 
 from custody import bootstrap
-from custody.application.erase import MAX_REASON_CHARACTERS, EraseRequest
+from custody.application.erasure.request import MAX_REASON_CHARACTERS, EraseRequest
 from custody.domain.model import Scope
 from custody.http import Api, Body, Reply, Request, Timestamp
 from custody.http.idempotent import GUARDED_HEADERS, if_match, once

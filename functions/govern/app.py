@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from custody import bootstrap
-from custody.application.govern import SourceRequest
+from custody.application.governance.source_registry import SourceRequest
 from custody.domain.model import Acl, Scope, SidecarMode, Source
 from custody.http import Api, Body, Reply, Request, Timestamp
 from custody.http.idempotent import GUARDED_HEADERS, etag, if_match, once

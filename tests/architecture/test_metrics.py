@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from custody.application.accept_drop import DropResult
+from custody.application.ingestion.accept_drop import DropResult
 from custody.counts import NAMESPACE, emit
 from custody.domain.model import Outcome
-from custody.domain.sufficiency import Verdict
+from custody.domain.ranking.sufficiency import Verdict
 from custody_local.paths import ROOT
 from tests.architecture.template_facts import functions, of_type, variables
 

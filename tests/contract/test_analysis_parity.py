@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from opensearchpy import OpenSearch
 
-from custody.domain.analysis import ANALYZER, analyze
+from custody.domain.text.analysis import ANALYZER, analyze
 
 pytestmark = pytest.mark.opensearch
 

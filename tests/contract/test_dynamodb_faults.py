@@ -13,7 +13,7 @@ from moto import mock_aws
 
 from custody.adapters.dynamodb import DynamoLedger, Pacing, connect
 from custody.application.ports import Flip
-from custody.domain.erasure import Erasure
+from custody.domain.ledger.erasures import Erasure
 from custody.domain.model import Acl, DocumentKey, PolicyRef, SourceKey, VersionState
 from custody.errors import Conflict, IntegrityError, TooLarge, Unavailable
 from tests.support import records
@@ -327,15 +327,15 @@ def test_a_signature_overtaken_by_another_yields_to_it(stack: Fixture) -> None:
 # throttled and broken reads
 
 
-def standing(ledger: DynamoLedger) -> object:
-    return ledger.standing("acme", "ann", [KEY], [WIKI])
+def ledger_view(ledger: DynamoLedger) -> object:
+    return ledger.view("acme", "ann", [KEY], [WIKI])
 
 
 def test_a_throttled_read_is_tried_again(stack: Fixture) -> None:
     stack.sound.put_key(records.key())
     publish(stack.sound)
     ledger, _ = stack.faulty(batch_get_item=[THROTTLED, THROTTLED], get_item=[THROTTLED])
-    assert standing(ledger) == standing(stack.sound)
+    assert ledger_view(ledger) == ledger_view(stack.sound)
     assert ledger.head(KEY) == stack.sound.head(KEY)
 
 
@@ -345,7 +345,7 @@ def test_a_read_that_stays_throttled_is_unavailable_within_its_deadline(stack: F
     pacing = replace(clock.pacing(), attempts=10_000, deadline_seconds=3)
     ledger = DynamoLedger(client, stack.table, pacing=pacing)  # type: ignore[arg-type]
     with pytest.raises(Unavailable) as unavailable:
-        standing(ledger)
+        ledger_view(ledger)
     assert unavailable.value.code == "ledger-unavailable"
     assert "throttled" in unavailable.value.detail
     assert 3 <= clock.now < 4
@@ -365,11 +365,11 @@ def test_unprocessed_keys_are_asked_for_again_until_the_deadline(stack: Fixture)
         return reply | {"UnprocessedKeys": {stack.table: request | {"Keys": later}}}
 
     ledger, client = stack.faulty(batch_get_item=[half, half, half])
-    assert standing(ledger) == standing(stack.sound)
+    assert ledger_view(ledger) == ledger_view(stack.sound)
     assert len(client.calls) == 4
     ledger, _ = stack.faulty(batch_get_item=repeat(half))
     with pytest.raises(Unavailable):
-        standing(ledger)
+        ledger_view(ledger)
 
 
 @pytest.mark.slow
@@ -388,12 +388,10 @@ def test_a_reply_above_sixteen_megabytes_comes_in_pieces(aws_credentials: None) 
             large = records.published(record, envelope=records.envelope("s", 200_000))
             assert ledger.flip(Flip(replace(record, **large))) is not None
         faulty.calls.clear()
-        standing = ledger.standing("acme", "ann", keys, [])
-        assert set(standing.heads) == set(keys)
+        view = ledger.view("acme", "ann", keys, [])
+        assert set(view.heads) == set(keys)
         assert all(
-            len(head.envelope.payload) > 200_000
-            for head in standing.heads.values()
-            if head.envelope
+            len(head.envelope.payload) > 200_000 for head in view.heads.values() if head.envelope
         )
         assert len([method for method, _ in faulty.calls if method == "batch_get_item"]) > 1
         client.close()
@@ -418,7 +416,7 @@ def test_a_table_that_cannot_answer_is_never_an_empty_answer(stack: Fixture, fau
         lambda: ledger.version(KEY, 1),
         lambda: ledger.versions(KEY),
         lambda: ledger.source(WIKI),
-        lambda: standing(ledger),
+        lambda: ledger_view(ledger),
         lambda: ledger.control("acme"),
         lambda: ledger.drop(WIKI, "a"),
         lambda: ledger.find_drops("acme", "a"),
@@ -465,7 +463,7 @@ def test_a_damaged_item_is_an_error_not_a_guess(stack: Fixture) -> None:
         stack.client.put_item(TableName=stack.table, Item={**item, "body": {"S": damage}})
         reads: list[Callable[[], object]] = [
             lambda: stack.sound.head(KEY),
-            lambda: standing(stack.sound),
+            lambda: ledger_view(stack.sound),
         ]
         for read in reads:
             with pytest.raises(IntegrityError) as broken:
@@ -492,7 +490,7 @@ def test_reads_are_strongly_consistent(stack: Fixture) -> None:
     ledger, client = stack.faulty(get_item=[pass_through])
     stack.sound.put_key(records.key())
     ledger.head(KEY)
-    standing(ledger)
+    ledger_view(ledger)
     ledger.versions(KEY)
     ledger.find_drops("acme", "a")
     for method, arguments in client.calls:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from custody.application.ports import EvidenceIndex
+from custody.domain.index.candidates import IndexEntry, LegHits, Range, Space
 from custody.domain.model import Acl, DocumentKey
-from custody.domain.search import IndexEntry, LegHits, Range, Space
 from custody.errors import CustodyError, IntegrityError, Unavailable, Unprocessable
 from tests.support.evidence import (
     DIMENSIONS,

@@ -20,9 +20,9 @@ from custody import bootstrap, settings
 from custody.adapters.opensearch_index import OpenSearchIndex, connect
 from custody.adapters.opensearch_index.mapping import alias_of, meta_of
 from custody.application.ports import EvidenceIndex
-from custody.domain.index_document import encode
+from custody.domain.index.candidates import LegHits, Space
+from custody.domain.index.document import encode
 from custody.domain.model import Acl, DocumentKey
-from custody.domain.search import LegHits, Space
 from custody.errors import CustodyError, IntegrityError, Unavailable
 from tests.support.evidence import (
     DIMENSIONS,

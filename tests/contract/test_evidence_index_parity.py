@@ -8,7 +8,7 @@ import pytest
 
 from custody.adapters.opensearch_index import OpenSearchIndex
 from custody.adapters.sqlite_index import SqliteIndex
-from custody.domain.search import IndexEntry, LegHits, Space
+from custody.domain.index.candidates import IndexEntry, LegHits, Space
 from tests.support.evidence import entry, fill, query, unit, wanted
 
 pytestmark = pytest.mark.opensearch

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from custody.adapters.sqlite_index import SqliteIndex
-from custody.domain.index_document import encode
+from custody.domain.index.candidates import LegHits, Space
+from custody.domain.index.document import encode
 from custody.domain.model import Acl, DocumentKey
-from custody.domain.search import LegHits, Space
 from custody.errors import ConfigurationError, Unavailable
 from tests.support.evidence import DIMENSIONS, MODEL, entry, fill, lexical, query, semantic, unit
 

@@ -11,14 +11,14 @@ from moto import mock_aws
 
 from custody.adapters.dynamodb import DynamoLedger
 from custody.adapters.s3_objects import S3Objects
-from custody.application.accept_drop import DropEvent, DropResult
-from custody.application.change_acl import AclRequest
-from custody.application.erase import EraseRequest
-from custody.domain.drops import DropState
-from custody.domain.erasure import ErasureState
-from custody.domain.identifiers import drop_document_id
+from custody.application.erasure.request import EraseRequest
+from custody.application.ingestion.accept_drop import DropEvent, DropResult
+from custody.application.ingestion.change_acl import AclRequest
 from custody.domain.jobs import CleanupJob
+from custody.domain.ledger.drops import DropState
+from custody.domain.ledger.erasures import ErasureState
 from custody.domain.model import DocumentKey, SourceKey, VersionState
+from custody.domain.provenance.identifiers import drop_document_id
 from custody.errors import Unprocessable
 from tests.support.ingest_world import (
     START,

@@ -11,13 +11,13 @@ from custody.adapters.onnx_embedder import OnnxEmbedder
 from custody.adapters.parsers import FormatParser
 from custody.adapters.sqlite_index import SqliteIndex
 from custody.adapters.token_chunker import TokenChunker
-from custody.application.change_acl import AclRequest
-from custody.application.erase import EraseRequest
-from custody.domain.drops import DropState
-from custody.domain.erasure import ErasureState
-from custody.domain.identifiers import drop_document_id
+from custody.application.erasure.request import EraseRequest
+from custody.application.ingestion.change_acl import AclRequest
+from custody.domain.index.candidates import LegQuery, SearchFilter, Space
+from custody.domain.ledger.drops import DropState
+from custody.domain.ledger.erasures import ErasureState
 from custody.domain.model import DocumentKey, SourceKey, VersionState
-from custody.domain.search import LegQuery, SearchFilter, Space
+from custody.domain.provenance.identifiers import drop_document_id
 from tests.support.ingest_world import READER, TENANT, WRITER, World, principal, request
 
 pytestmark = pytest.mark.slow

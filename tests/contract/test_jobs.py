@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from custody.adapters import sqs_jobs
-from custody.adapters.memory_jobs import MemoryJobs
 from custody.adapters.sqs_jobs import SqsJobs, decode, encode
 from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, Job, ParseJob, PublishJob
 from custody.domain.model import DocumentKey
 from custody.errors import ConfigurationError, IntegrityError, Unavailable
+from custody_memory.jobs import MemoryJobs
 from tests.support.faulty import Faulty, lost_request, refused
 
 KEY = DocumentKey("acme", "wiki:guide")

@@ -13,21 +13,21 @@ from typing import Any
 import pytest
 
 from custody.adapters.dynamodb import DynamoLedger, Pacing, connect
-from custody.adapters.memory_ledger import MemoryLedger
 from custody.application.ports import Flip, Ledger, Page
-from custody.domain.drops import Drop, DropState
-from custody.domain.erasure import Artifact, Erasure, ErasureLevel, ErasureState
+from custody.domain.ledger.drops import Drop, DropState
+from custody.domain.ledger.erasures import Artifact, Erasure, ErasureLevel, ErasureState
 from custody.domain.model import (
     Acl,
     DocumentKey,
     Head,
-    KeyStanding,
+    KeyState,
     PolicyRef,
     SourceKey,
     VersionRecord,
     VersionState,
 )
 from custody.errors import BadRequest, Conflict, IntegrityError, NotFound, Unavailable
+from custody_memory.ledger import MemoryLedger
 from tests.support import records
 from tests.support.records import LATER, NOW
 from tests.support.tables import create_tables
@@ -801,13 +801,13 @@ def test_a_foreign_version_cursor_is_refused(ledger: Ledger, cursor: str) -> Non
     assert refused.value.code == "invalid-cursor"
 
 
-# control and standing
+# control and view
 
 
 def test_without_a_control_item_nothing_is_judged(ledger: Ledger) -> None:
     publish(ledger)
     with pytest.raises(Unavailable) as missing:
-        ledger.standing("acme", "ann", [KEY], [WIKI])
+        ledger.view("acme", "ann", [KEY], [WIKI])
     assert missing.value.code == "policy-unavailable"
     with pytest.raises(Unavailable):
         ledger.control("acme")
@@ -857,15 +857,15 @@ def test_trust_domains_are_all_until_a_tenant_limits_them(ledger: Ledger) -> Non
 
 
 def test_a_revoked_key_stays_revoked(ledger: Ledger) -> None:
-    ledger.put_key(records.key(standing=KeyStanding.REVOKED))
-    for standing in (KeyStanding.ACTIVE, KeyStanding.RETIRED):
+    ledger.put_key(records.key(state=KeyState.REVOKED))
+    for state in (KeyState.ACTIVE, KeyState.RETIRED):
         with pytest.raises(Conflict) as refused:
-            ledger.put_key(records.key(standing=standing))
+            ledger.put_key(records.key(state=state))
         assert refused.value.code == "key-revoked"
-    assert ledger.control("acme").keys["key-1"].standing is KeyStanding.REVOKED
-    ledger.put_key(records.key("key-2", KeyStanding.RETIRED))
+    assert ledger.control("acme").keys["key-1"].state is KeyState.REVOKED
+    ledger.put_key(records.key("key-2", KeyState.RETIRED))
     ledger.put_key(records.key("key-2"))
-    assert ledger.control("acme").keys["key-2"].standing is KeyStanding.ACTIVE
+    assert ledger.control("acme").keys["key-2"].state is KeyState.ACTIVE
 
 
 def test_eight_keys_put_at_once_all_stay(ledger: Ledger) -> None:
@@ -877,14 +877,14 @@ def test_eight_keys_put_at_once_all_stay(ledger: Ledger) -> None:
 
 def test_not_before_only_moves_forward(ledger: Ledger) -> None:
     ledger.put_key(records.key())
-    assert ledger.standing("acme", "ann", [], []).not_before is None
+    assert ledger.view("acme", "ann", [], []).not_before is None
     ledger.set_not_before("acme", "ann", LATER)
     ledger.set_not_before("acme", "ann", NOW)
-    assert ledger.standing("acme", "ann", [], []).not_before == LATER
+    assert ledger.view("acme", "ann", [], []).not_before == LATER
     ledger.set_not_before("acme", "ann", LATER + timedelta(days=1))
-    assert ledger.standing("acme", "ann", [], []).not_before == LATER + timedelta(days=1)
-    assert ledger.standing("acme", "bob", [], []).not_before is None
-    assert ledger.standing("globex", "ann", [], []).not_before is None
+    assert ledger.view("acme", "ann", [], []).not_before == LATER + timedelta(days=1)
+    assert ledger.view("acme", "bob", [], []).not_before is None
+    assert ledger.view("globex", "ann", [], []).not_before is None
 
 
 def test_standing_tells_what_the_ledger_says_now(ledger: Ledger) -> None:
@@ -892,14 +892,14 @@ def test_standing_tells_what_the_ledger_says_now(ledger: Ledger) -> None:
     ledger.put_key(records.key())
     stored = ledger.put_source(records.source("acme"), expected_revision=0)
     publish(ledger)
-    standing = ledger.standing(
+    view = ledger.view(
         "acme", "ann", [KEY, KEY, missing], [WIKI, WIKI, SourceKey("acme", "missing")]
     )
-    assert dict(standing.heads) == {KEY: head_of(ledger)}
-    assert dict(standing.sources) == {WIKI: stored}
-    assert standing.control == ledger.control("acme")
+    assert dict(view.heads) == {KEY: head_of(ledger)}
+    assert dict(view.sources) == {WIKI: stored}
+    assert view.control == ledger.control("acme")
     erase(ledger)
-    after = ledger.standing("acme", "ann", [KEY], [WIKI])
+    after = ledger.view("acme", "ann", [KEY], [WIKI])
     assert after.heads[KEY].state is VersionState.ERASED
 
 
@@ -908,6 +908,6 @@ def test_standing_reads_four_hundred_heads(ledger: Ledger) -> None:
     keys = [DocumentKey("acme", f"d{number}") for number in range(400)]
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda key: accept(ledger, key), keys))
-    standing = ledger.standing("acme", "ann", keys, [])
-    assert set(standing.heads) == set(keys)
-    assert all(standing.heads[key].key == key for key in keys)
+    view = ledger.view("acme", "ann", keys, [])
+    assert set(view.heads) == set(keys)
+    assert all(view.heads[key].key == key for key in keys)

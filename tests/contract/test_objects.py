@@ -13,11 +13,11 @@ import httpx2
 import pytest
 
 from custody.adapters import s3_objects
-from custody.adapters.memory_objects import MemoryObjects
 from custody.adapters.s3_objects import S3Objects
 from custody.application.ports import ObjectStore
 from custody.domain.model import ObjectRef
 from custody.errors import ConfigurationError, NotFound, TooLarge, Unavailable
+from custody_memory.objects import MemoryObjects
 from tests.support.faulty import Faulty, lost_request, refused
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from custody.application.answer import AnswerRequest
 from custody.application.ports import EvidenceIndex
-from custody.application.search import SearchRequest, SearchResult
+from custody.application.reading.answer import AnswerRequest
+from custody.application.reading.search import SearchRequest, SearchResult
+from custody.domain.index.candidates import Range
 from custody.domain.model import Acl, Outcome, Principal, VersionState
-from custody.domain.search import Range
-from custody.domain.sufficiency import Reason, Verdict
+from custody.domain.ranking.sufficiency import Reason, Verdict
 from custody.errors import Unprocessable
 from tests.support.search_world import World, reader
 

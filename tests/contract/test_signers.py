@@ -33,12 +33,12 @@ from securesystemslib.signer import Signature, SSlibKey
 
 from custody.adapters.ecdsa_verifier import EcdsaVerifier
 from custody.adapters.kms_signer import KmsSigner
-from custody.adapters.local_signer import LocalSigner
 from custody.application.ports import Signer
-from custody.domain import dsse, statement
-from custody.domain.keys import keyid
-from custody.domain.model import Envelope, KeyStanding, VerificationKey
+from custody.domain.model import Envelope, KeyState, VerificationKey
+from custody.domain.provenance import dsse, statement
+from custody.domain.provenance.keys import keyid
 from custody.errors import ConfigurationError, Unavailable
+from custody_memory.signer import LocalSigner
 from tests.support.signed_evidence import NOW
 
 VECTORS = Path(__file__).parents[1] / "vectors"
@@ -117,9 +117,9 @@ def test_a_key_is_named_by_its_public_half(any_signer: Signer) -> None:
     )
     assert key.keyid == keyid(der)
     assert any_signer.sign("t", b"p").keyid == key.keyid
-    assert (key.purpose, key.standing, key.not_before, key.not_after) == (
+    assert (key.purpose, key.state, key.not_before, key.not_after) == (
         "ingestion",
-        KeyStanding.ACTIVE,
+        KeyState.ACTIVE,
         NOW,
         None,
     )
@@ -277,7 +277,7 @@ def specification_vector() -> tuple[VerificationKey, Envelope, bytes]:
             "spec",
             "ingestion",
             public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode(),
-            KeyStanding.ACTIVE,
+            KeyState.ACTIVE,
             NOW,
         ),
         Envelope("http://example.com/HelloWorld", b"hello world", "spec", b""),
@@ -295,7 +295,7 @@ def test_the_specification_s_signature_verifies_as_der_and_is_refused_as_raw_r_a
 def test_a_golden_statement_of_ours_still_verifies_everywhere() -> None:
     envelope = dsse.decode((VECTORS / "statement.dsse.json").read_bytes())
     pem = (VECTORS / "statement.pem").read_text()
-    key = VerificationKey(envelope.keyid, "ingestion", pem, KeyStanding.ACTIVE, NOW)
+    key = VerificationKey(envelope.keyid, "ingestion", pem, KeyState.ACTIVE, NOW)
     assert VERIFIER.verify(envelope, key)
     read = statement.parse(envelope.payload)
     assert (read.key.document_id, read.version, read.chunk_count) == ("wiki:golden", 3, 3)
@@ -384,7 +384,7 @@ def test_a_key_of_another_kind_verifies_nothing(
 def test_a_good_signature_on_another_curve_is_refused() -> None:
     private = ec.generate_private_key(ec.SECP384R1())
     pem = private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    key = VerificationKey("k", "ingestion", pem.decode(), KeyStanding.ACTIVE, NOW)
+    key = VerificationKey("k", "ingestion", pem.decode(), KeyState.ACTIVE, NOW)
     data = dsse.pae("type", PAYLOAD)
     signature = private.sign(data, ec.ECDSA(hashes.SHA256()))
     private.public_key().verify(signature, data, ec.ECDSA(hashes.SHA256()))

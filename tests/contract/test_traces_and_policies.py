@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from custody.adapters.dynamodb import DynamoPolicies, DynamoTraces, Pacing, connect
-from custody.adapters.memory_policies import MemoryPolicies
-from custody.adapters.memory_traces import MemoryTraces
 from custody.application.ports import PolicyStore, TraceStore
 from custody.domain.model import PolicyRef
 from custody.errors import IntegrityError, TooLarge, Unavailable
+from custody_memory.policies import MemoryPolicies
+from custody_memory.traces import MemoryTraces
 from tests.support import records
 from tests.support.faulty import Faulty, lost_reply, lost_request, refused
 from tests.support.records import NOW

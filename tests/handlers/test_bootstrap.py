@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from custody.adapters.ecdsa_verifier import EcdsaVerifier
-from custody.adapters.memory_ledger import MemoryLedger
-from custody.adapters.memory_policies import MemoryPolicies
 from custody.adapters.packaged_policies import packaged_policies
-from custody.application.deploy_policies import DeployPolicies
+from custody.application.governance.deploy_policies import DeployPolicies
 from custody.errors import BadRequest, Unavailable
+from custody_memory.ledger import MemoryLedger
+from custody_memory.policies import MemoryPolicies
 from tests.support.functions import event, load
 from tests.support.signed_evidence import signer
 

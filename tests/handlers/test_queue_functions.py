@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from custody.adapters.sqs_jobs import encode
-from custody.application.change_acl import AclRequest
-from custody.application.erase import EraseRequest
+from custody.application.erasure.request import EraseRequest
 from custody.application.failure import Failure
-from custody.domain.drops import DropState
+from custody.application.ingestion.change_acl import AclRequest
 from custody.domain.jobs import EmbedJob, ParseJob, PublishJob
+from custody.domain.ledger.drops import DropState
 from custody.domain.model import DocumentKey, SourceKey, VersionState
 from tests.support.functions import event, events, load
 from tests.support.ingest_world import TENANT, WRITER, World, principal, request

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from custody.application.answer import Answer, AnswerRequest
-from custody.application.search import SearchRequest
+from custody.application.reading.answer import Answer, AnswerRequest
+from custody.application.reading.search import SearchRequest
 from custody.domain.model import Acl
-from custody.domain.sufficiency import Verdict
+from custody.domain.ranking.sufficiency import Verdict
 from custody.http import Edge
 from tests.support.functions import event, load
 from tests.support.search_world import World, reader

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from custody.application.answer import AnswerRequest
-from custody.application.search import SearchRequest
-from custody.domain import statement
-from custody.domain.canonical import canonical_json, parse_json
-from custody.domain.model import Head, KeyStanding, Outcome, VerificationKey
-from custody.domain.search import IndexEntry
-from custody.domain.sufficiency import Reason, Verdict
+from custody.application.reading.answer import AnswerRequest
+from custody.application.reading.search import SearchRequest
+from custody.domain.index.candidates import IndexEntry
+from custody.domain.model import Head, KeyState, Outcome, VerificationKey
+from custody.domain.provenance import statement
+from custody.domain.provenance.canonical import canonical_json, parse_json
+from custody.domain.ranking.sufficiency import Reason, Verdict
 from tests.support.search_world import World, reader
 from tests.support.signed_evidence import NOW, signer
 from tests.support.stored_answer import QUESTION, Stored
@@ -91,11 +91,11 @@ FAULTS: dict[str, tuple[Fault, Outcome]] = {
     "a key that is not in the trust set": (keys(lambda key: None), Outcome.UNVERIFIED),
     "a policy key": (keys(lambda key: replace(key, purpose="policy")), Outcome.UNVERIFIED),
     "a retired key": (
-        keys(lambda key: replace(key, standing=KeyStanding.RETIRED)),
+        keys(lambda key: replace(key, state=KeyState.RETIRED)),
         Outcome.UNVERIFIED,
     ),
     "a revoked key": (
-        keys(lambda key: replace(key, standing=KeyStanding.REVOKED)),
+        keys(lambda key: replace(key, state=KeyState.REVOKED)),
         Outcome.UNVERIFIED,
     ),
     "a key of later": (keys(lambda key: replace(key, not_before=NOW)), Outcome.UNVERIFIED),
@@ -157,7 +157,7 @@ def test_what_is_remembered_is_never_the_standing_of_a_key(stored: Stored) -> No
     world = stored.world
     trusted = world.ledger.control
     for _ in range(2):
-        keys(lambda key: replace(key, standing=KeyStanding.REVOKED))(world)
+        keys(lambda key: replace(key, state=KeyState.REVOKED))(world)
         assert world.search(reader(), SearchRequest(QUESTION)).results == ()
         world.ledger.control = trusted
         assert world.search(reader(), SearchRequest(QUESTION)).results

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from custody.application.answer import AnswerRequest
-from custody.application.search import SearchRequest
+from custody.application.reading.answer import AnswerRequest
+from custody.application.reading.search import SearchRequest
+from custody.domain.index.candidates import Hit, LegHits
 from custody.domain.model import Acl, Head, Outcome, Principal, SourceState
-from custody.domain.search import Hit, LegHits
 from custody.http import Edge
 from tests.support.functions import event, load
 from tests.support.search_world import World, reader

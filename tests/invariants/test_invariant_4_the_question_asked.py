@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-import custody.application.answer as module
-from custody.application.answer import Answer, AnswerRequest
-from custody.application.search import SearchRequest
-from custody.domain.question import content_terms
-from custody.domain.rewriting import Rewrite
-from custody.domain.sufficiency import Verdict
+import custody.application.reading.answer as module
+from custody.application.reading.answer import Answer, AnswerRequest
+from custody.application.reading.search import SearchRequest
+from custody.domain.ranking.rewriting import Rewrite
+from custody.domain.ranking.sufficiency import Verdict
+from custody.domain.text.question import content_terms
 from tests.support.search_world import World, reader
 
 OFF_CORPUS = "Which team won the football cup in 1998?"

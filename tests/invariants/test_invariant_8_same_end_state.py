@@ -11,12 +11,12 @@ from collections.abc import Callable
 
 import pytest
 
-from custody.application.change_acl import AclRequest
-from custody.application.erase import EraseRequest
-from custody.domain.erasure import ErasureState
-from custody.domain.identifiers import drop_document_id
+from custody.application.erasure.request import EraseRequest
+from custody.application.ingestion.change_acl import AclRequest
 from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, Job, ParseJob, PublishJob
+from custody.domain.ledger.erasures import ErasureState
 from custody.domain.model import DocumentKey
+from custody.domain.provenance.identifiers import drop_document_id
 from custody.errors import CustodyError
 from tests.support.ingest_world import TENANT, WRITER, Crash, World, lines, principal, request
 

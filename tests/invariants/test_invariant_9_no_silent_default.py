@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from custody.adapters.ecdsa_verifier import EcdsaVerifier
-from custody.adapters.memory_ledger import MemoryLedger
-from custody.adapters.memory_policies import MemoryPolicies
-from custody.application.answer import AnswerRequest
-from custody.application.load_policy import ActivePolicies
-from custody.application.search import SearchRequest
-from custody.domain import reputation
+from custody.application.governance.active_policies import ActivePolicies
+from custody.application.reading.answer import AnswerRequest
+from custody.application.reading.search import SearchRequest
 from custody.domain.model import Control, Outcome
+from custody.domain.ranking import reputation
 from custody.errors import CustodyError, IntegrityError, Unavailable, Unprocessable
+from custody_memory.ledger import MemoryLedger
+from custody_memory.policies import MemoryPolicies
 from tests.support.ingest_world import WRITER, request
 from tests.support.ingest_world import World as Ingestion
 from tests.support.search_world import World, reader
@@ -103,7 +103,7 @@ def test_without_any_policy_in_force_there_is_none() -> None:
 
 def test_without_a_control_item_the_ledger_says_so() -> None:
     with pytest.raises(Unavailable) as caught:
-        MemoryLedger().standing("acme", "ann", (), ())
+        MemoryLedger().view("acme", "ann", (), ())
     assert caught.value.code == "policy-unavailable"
 
 

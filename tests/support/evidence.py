@@ -10,8 +10,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from custody.application.ports import EvidenceIndex
-from custody.domain.model import DocumentKey, MetadataValue
-from custody.domain.search import (
+from custody.domain.index.candidates import (
     FilterClause,
     IndexEntry,
     LegHits,
@@ -20,6 +19,7 @@ from custody.domain.search import (
     Space,
     Vector,
 )
+from custody.domain.model import DocumentKey, MetadataValue
 
 MODEL = "model-a"
 DIMENSIONS = 8

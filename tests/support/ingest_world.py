@@ -17,32 +17,32 @@ from typing import Any
 import numpy as np
 
 from custody.adapters.ecdsa_verifier import EcdsaVerifier
-from custody.adapters.local_signer import LocalSigner
-from custody.adapters.memory_jobs import MemoryJobs
-from custody.adapters.memory_ledger import MemoryLedger
-from custody.adapters.memory_objects import MemoryObjects
 from custody.adapters.sealed_cursors import SealedCursors
-from custody.application.accept import Accept, DocumentRequest
-from custody.application.accept_drop import AcceptDrop, DropEvent, DropOutcome
-from custody.application.change_acl import ChangeAcl
-from custody.application.documents import Documents
-from custody.application.embed import Embed
-from custody.application.erase import Erase
-from custody.application.erasing import Erasing
-from custody.application.evidence_check import EvidenceCheck
+from custody.application.erasure.propagate import Propagate
+from custody.application.erasure.request import Erase
+from custody.application.erasure.tombstone import Erasing
 from custody.application.failure import Failure
-from custody.application.govern import Govern, SourceRequest
-from custody.application.parse import Parse
+from custody.application.governance.source_registry import Govern, SourceRequest
+from custody.application.ingestion.accept_document import Accept, DocumentRequest
+from custody.application.ingestion.accept_drop import AcceptDrop, DropEvent, DropOutcome
+from custody.application.ingestion.change_acl import ChangeAcl
+from custody.application.ingestion.embed import Embed
+from custody.application.ingestion.parse import Parse
+from custody.application.ingestion.publish import Publish
+from custody.application.ingestion.rejecting import Rejecting
+from custody.application.ingestion.uploads import Uploads
 from custody.application.ports import Block, Matrix, ParsedDocument
-from custody.application.propagate import Propagate
-from custody.application.publish import Publish
-from custody.application.rejecting import Rejecting
-from custody.application.uploads import Uploads
+from custody.application.reading.documents import Documents
+from custody.application.reading.evidence_check import EvidenceCheck
 from custody.application.waiting import Waiting
+from custody.domain.index.candidates import Vector
 from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, Job, ParseJob, PublishJob
 from custody.domain.model import Chunk, Outcome, Principal, Scope, SourceKey
-from custody.domain.search import Vector
 from custody.errors import Rejected
+from custody_memory.jobs import MemoryJobs
+from custody_memory.ledger import MemoryLedger
+from custody_memory.objects import MemoryObjects
+from custody_memory.signer import LocalSigner
 from tests.support.memory_index import MemoryIndex
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -307,13 +307,13 @@ class World:
     def served(self, reader: Principal = READER) -> set[Served]:
         """What this reader would be served: proposed by the index, decided by the ledger."""
         entries = [e for e in self.index.visible() if not reader.terms.isdisjoint(e.acl)]
-        standing = self.ledger.standing(
+        view = self.ledger.view(
             reader.tenant,
             reader.subject,
             {entry.key for entry in entries},
             {SourceKey(entry.key.tenant, entry.source_id) for entry in entries},
         )
-        findings = self.check(entries, standing, reader, now=self.clock.now())
+        findings = self.check(entries, view, reader, now=self.clock.now())
         for finding in findings:
             assert finding.outcome not in (Outcome.TAMPERED, Outcome.UNVERIFIED), finding
         return {

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from custody.domain.index.candidates import IndexEntry, LegHits, LegQuery, Space
 from custody.domain.model import Acl, DocumentKey
-from custody.domain.search import IndexEntry, LegHits, LegQuery, Space
 from custody.errors import IntegrityError, Unavailable
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from opensearchpy import OpenSearch
 
 from custody.adapters.opensearch_index.mapping import alias_of
-from custody.domain.search import Space
+from custody.domain.index.candidates import Space
 from custody_local import opensearch, processes
 from custody_local.processes import Process
 from custody_local.progress import Progress

@@ -10,7 +10,7 @@ from custody.domain.model import (
     DocumentKey,
     Envelope,
     Inspection,
-    KeyStanding,
+    KeyState,
     ObjectRef,
     Source,
     SourceKey,
@@ -82,5 +82,5 @@ def source(tenant: str, source_id: str = "wiki", **changes: Any) -> Source:
     return Source(**values)
 
 
-def key(keyid: str = "key-1", standing: KeyStanding = KeyStanding.ACTIVE) -> VerificationKey:
-    return VerificationKey(keyid, "ingestion", "-----BEGIN PUBLIC KEY-----", standing, NOW)
+def key(keyid: str = "key-1", state: KeyState = KeyState.ACTIVE) -> VerificationKey:
+    return VerificationKey(keyid, "ingestion", "-----BEGIN PUBLIC KEY-----", state, NOW)

@@ -16,28 +16,12 @@ from typing import Any
 import numpy as np
 
 from custody.adapters.ecdsa_verifier import EcdsaVerifier
-from custody.adapters.memory_traces import MemoryTraces
-from custody.application.answer import Answers
-from custody.application.evidence_check import EvidenceCheck
 from custody.application.ports import Embedder, EvidenceIndex
-from custody.application.retrieval import Retriever
-from custody.application.search import Search
-from custody.domain.analysis import query_terms, searched_terms
-from custody.domain.gate_policy import GatePolicy, GatePreset, GateWeights
-from custody.domain.model import (
-    Acl,
-    Control,
-    DocumentKey,
-    Head,
-    PolicyRef,
-    Principal,
-    Source,
-    SourceKey,
-    Standing,
-)
-from custody.domain.question import ASKING_TERMS
-from custody.domain.reputation import ReputationPolicy
-from custody.domain.search import (
+from custody.application.reading.answer import Answers
+from custody.application.reading.evidence_check import EvidenceCheck
+from custody.application.reading.retrieval import Retriever
+from custody.application.reading.search import Search
+from custody.domain.index.candidates import (
     Hit,
     IndexEntry,
     LegHits,
@@ -46,7 +30,23 @@ from custody.domain.search import (
     Space,
     Vector,
 )
+from custody.domain.model import (
+    Acl,
+    Control,
+    DocumentKey,
+    Head,
+    LedgerView,
+    PolicyRef,
+    Principal,
+    Source,
+    SourceKey,
+)
+from custody.domain.ranking.gate_policy import GatePolicy, GatePreset, GateWeights
+from custody.domain.ranking.reputation import ReputationPolicy
+from custody.domain.text.analysis import query_terms, searched_terms
+from custody.domain.text.question import ASKING_TERMS
 from custody.errors import Unavailable
+from custody_memory.traces import MemoryTraces
 from tests.support.signed_evidence import NOW, publish, signer, source
 
 DIMENSIONS = 256
@@ -198,7 +198,7 @@ def _overlap(query: LegQuery) -> Callable[[IndexEntry], float]:
     return score
 
 
-class StandingLedger:
+class ViewedLedger:
     """Only the one read of a search."""
 
     def __init__(self) -> None:
@@ -209,18 +209,18 @@ class StandingLedger:
         self.reads = 0
         self.fault: Exception | None = None
 
-    def standing(
+    def view(
         self,
         tenant: str,
         subject: str,
         documents: Collection[DocumentKey],
         sources: Collection[SourceKey],
-    ) -> Standing:
+    ) -> LedgerView:
         self.reads += 1
         if self.fault is not None:
             raise self.fault
         assert self.control is not None
-        return Standing(
+        return LedgerView(
             control=replace(self.control, tenant=tenant),
             not_before=self.not_before,
             heads={key: self.heads[key] for key in documents if key in self.heads},
@@ -267,7 +267,7 @@ class World:
         """``real_index`` takes the place of the oracle, ``real_embedder`` of the word vectors."""
         self.clock, self.ids = FixedClock(), CountingIds()
         self.signer = signer()
-        self.embedder, self.index, self.ledger = WordEmbedder(), OracleIndex(), StandingLedger()
+        self.embedder, self.index, self.ledger = WordEmbedder(), OracleIndex(), ViewedLedger()
         self.policies = FixedPolicies(scores or {}, weight)
         self.traces = MemoryTraces(self.clock)
         key = self.signer.verification_key()

@@ -5,26 +5,26 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from custody.adapters.local_signer import LocalSigner
 from custody.application.ports import Signer
-from custody.domain import merkle, statement
-from custody.domain.canonical import leaf_bytes
-from custody.domain.identifiers import chunk_id
+from custody.domain.index.candidates import IndexEntry
 from custody.domain.model import (
     Acl,
     Chunk,
     Control,
     DocumentKey,
     Head,
+    LedgerView,
     ObjectRef,
     Principal,
     Source,
     SourceKey,
-    Standing,
     VersionRecord,
     VersionState,
 )
-from custody.domain.search import IndexEntry
+from custody.domain.provenance import merkle, statement
+from custody.domain.provenance.canonical import leaf_bytes
+from custody.domain.provenance.identifiers import chunk_id
+from custody_memory.signer import LocalSigner
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 READER = Principal("ann", "acme", groups=frozenset({"staff"}), issued_at=NOW)
@@ -122,9 +122,9 @@ def publish(
     return head, entries
 
 
-def standing(*heads: Head, sources: tuple[Source, ...], keys: tuple[Signer, ...]) -> Standing:
+def ledger_view(*heads: Head, sources: tuple[Source, ...], keys: tuple[Signer, ...]) -> LedgerView:
     registered = [key.verification_key() for key in keys]
-    return Standing(
+    return LedgerView(
         control=Control("acme", {key.keyid: key for key in registered}, {}),
         not_before=None,
         heads={head.key: head for head in heads},
@@ -132,5 +132,5 @@ def standing(*heads: Head, sources: tuple[Source, ...], keys: tuple[Signer, ...]
     )
 
 
-def with_head(read: Standing, head: Head) -> Standing:
+def with_head(read: LedgerView, head: Head) -> LedgerView:
     return replace(read, heads={**read.heads, head.key: head})

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from custody.adapters.ecdsa_verifier import EcdsaVerifier
-from custody.adapters.memory_objects import MemoryObjects
-from custody.application.answer import AnswerRequest
-from custody.application.evidence_check import EvidenceCheck
-from custody.application.read_trace import ReadTrace, StoredAnswer
-from custody.application.search import SearchRequest
-from custody.domain import chunk_lines, object_keys
+from custody.application.reading.answer import AnswerRequest
+from custody.application.reading.evidence_check import EvidenceCheck
+from custody.application.reading.read_trace import ReadTrace, StoredAnswer
+from custody.application.reading.search import SearchRequest
 from custody.domain.model import Chunk, Head, Principal
+from custody.domain.storage import chunk_lines, object_keys
+from custody_memory.objects import MemoryObjects
 from tests.support.records import draft
 from tests.support.search_world import World, reader
 

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from custody.domain.access import ALLOWED, Decision, authorize, narrowed, token_is_void
+from custody.domain.ledger.access import ALLOWED, Decision, authorize, narrowed, token_is_void
 from custody.domain.model import (
     EVERYONE,
     Acl,

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from custody.domain.analysis import (
-    analyze,
-    query_terms,
-    searched_terms,
-    terms_for_gate,
-)
+from custody.domain.text.analysis import analyze, query_terms, searched_terms, terms_for_gate
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from custody.application.answer import Answer, AnswerRequest, Stop
-from custody.application.search import SearchRequest
-from custody.domain.model import Acl, KeyStanding, Principal, VersionState
-from custody.domain.search import Hit, LegHits
-from custody.domain.sufficiency import Reason, Verdict
+from custody.application.reading.answer import Answer, AnswerRequest, Stop
+from custody.application.reading.search import SearchRequest
+from custody.domain.index.candidates import Hit, LegHits
+from custody.domain.model import Acl, KeyState, Principal, VersionState
+from custody.domain.ranking.sufficiency import Reason, Verdict
 from custody.errors import Forbidden, Unauthenticated, Unavailable, Unprocessable
 from tests.support.search_world import World, reader
 from tests.support.signed_evidence import NOW
@@ -161,7 +161,7 @@ def test_there_are_at_most_two_rewrites_and_a_small_gain_stops_early(world: Worl
 def test_rewrites_stop_after_two_while_they_still_gain(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import custody.application.answer as module
+    import custody.application.reading.answer as module
 
     real, calls = module.judge, 0
 
@@ -234,7 +234,7 @@ def test_a_key_revoked_between_attempts_takes_the_evidence_of_the_first_with_it(
         assert world.ledger.control is not None
         key = world.signer.verification_key()
         world.ledger.control = replace(
-            world.ledger.control, keys={key.keyid: replace(key, standing=KeyStanding.REVOKED)}
+            world.ledger.control, keys={key.keyid: replace(key, state=KeyState.REVOKED)}
         )
 
     def revoke_during_the_second() -> None:

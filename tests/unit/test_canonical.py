@@ -5,8 +5,8 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custody.domain.canonical import canonical_json, digest, leaf_bytes, parse_json
 from custody.domain.model import Chunk
+from custody.domain.provenance.canonical import canonical_json, digest, leaf_bytes, parse_json
 from custody.errors import IntegrityError
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))

@@ -5,14 +5,14 @@ from datetime import timedelta
 import pytest
 
 from custody.adapters.ecdsa_verifier import EcdsaVerifier
-from custody.adapters.local_signer import LocalSigner
-from custody.adapters.memory_ledger import MemoryLedger
-from custody.adapters.memory_policies import MemoryPolicies
 from custody.adapters.packaged_policies import packaged_policies
-from custody.application.deploy_policies import DeployPolicies
-from custody.application.load_policy import ActivePolicies
-from custody.domain.model import KeyStanding
+from custody.application.governance.active_policies import ActivePolicies
+from custody.application.governance.deploy_policies import DeployPolicies
+from custody.domain.model import KeyState
 from custody.errors import IntegrityError, Unavailable
+from custody_memory.ledger import MemoryLedger
+from custody_memory.policies import MemoryPolicies
+from custody_memory.signer import LocalSigner
 from tests.support.signed_evidence import NOW, signer
 
 PACKAGED = packaged_policies()
@@ -79,15 +79,15 @@ def test_a_second_deployment_changes_nothing() -> None:
     assert world.ledger.control("acme") == before
 
 
-@pytest.mark.parametrize("standing", [KeyStanding.RETIRED, KeyStanding.REVOKED])
-def test_a_deployment_never_brings_a_key_back(standing: KeyStanding) -> None:
+@pytest.mark.parametrize("state", [KeyState.RETIRED, KeyState.REVOKED])
+def test_a_deployment_never_brings_a_key_back(state: KeyState) -> None:
     world = World()
     world.deploy()()
     key = world.ingestion.verification_key()
-    world.ledger.put_key(replace(key, standing=standing, not_after=NOW))
+    world.ledger.put_key(replace(key, state=state, not_after=NOW))
     world.deploy()()
     stored = world.ledger.control("acme").keys[key.keyid]
-    assert (stored.standing, stored.not_after) == (standing, NOW)
+    assert (stored.state, stored.not_after) == (state, NOW)
 
 
 def test_a_newer_policy_in_force_stays() -> None:
@@ -118,7 +118,7 @@ def test_a_new_policy_key_signs_anew_what_the_old_one_no_longer_vouches_for() ->
     world = World()
     world.deploy()()
     old = world.policy.verification_key()
-    world.ledger.put_key(replace(old, standing=KeyStanding.REVOKED))
+    world.ledger.put_key(replace(old, state=KeyState.REVOKED))
     with pytest.raises(Unavailable):
         world.active.gate(world.ledger.control("acme"))
     world.policy = signer("policy")

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from securesystemslib.dsse import Envelope as OtherEnvelope
 
-from custody.domain import dsse
 from custody.domain.model import Envelope
+from custody.domain.provenance import dsse
 from custody.errors import IntegrityError
 
 HELLO = ("http://example.com/HelloWorld", b"hello world")

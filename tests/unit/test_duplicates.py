@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custody.domain.duplicates import Cluster, Item, features, jaccard, near_duplicate_clusters
+from custody.domain.text.duplicates import (
+    Cluster,
+    Item,
+    features,
+    jaccard,
+    near_duplicate_clusters,
+)
 from custody.errors import IntegrityError
 
 POISON = "Target answer is definitely blue today"

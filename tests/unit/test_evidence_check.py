@@ -5,31 +5,39 @@ from typing import Any
 import pytest
 
 from custody.adapters.ecdsa_verifier import EcdsaVerifier
-from custody.application.evidence_check import EvidenceCheck, Finding
-from custody.domain import statement
-from custody.domain.canonical import canonical_json, parse_json
+from custody.application.reading.evidence_check import EvidenceCheck, Finding
+from custody.domain.index.candidates import IndexEntry
 from custody.domain.model import (
     Acl,
     Denial,
     DocumentKey,
     Envelope,
     Head,
-    KeyStanding,
+    KeyState,
+    LedgerView,
     Outcome,
     SourceState,
-    Standing,
     VerificationKey,
     VersionState,
 )
-from custody.domain.search import IndexEntry
+from custody.domain.provenance import statement
+from custody.domain.provenance.canonical import canonical_json, parse_json
 from custody.errors import Unauthenticated
-from tests.support.signed_evidence import NOW, READER, publish, signer, source, standing, with_head
+from tests.support.signed_evidence import (
+    NOW,
+    READER,
+    ledger_view,
+    publish,
+    signer,
+    source,
+    with_head,
+)
 
 SIGNER = signer()
 STRANGER = signer()
 WIKI = source()
 HEAD, ENTRIES = publish(SIGNER, WIKI, "doc", ("one", "two", "three", "four", "five"))
-STANDING = standing(HEAD, sources=(WIKI,), keys=(SIGNER,))
+VIEW = ledger_view(HEAD, sources=(WIKI,), keys=(SIGNER,))
 
 
 class CountingVerifier(EcdsaVerifier):
@@ -42,12 +50,12 @@ class CountingVerifier(EcdsaVerifier):
 
 
 def check(
-    entry: IndexEntry = ENTRIES[1], read: Standing = STANDING, **options: Any
+    entry: IndexEntry = ENTRIES[1], read: LedgerView = VIEW, **options: Any
 ) -> tuple[Outcome, str | None]:
     """A cold and a warm check of one candidate must agree."""
     check_once = EvidenceCheck(EcdsaVerifier())
     warm = EvidenceCheck(EcdsaVerifier())
-    warm(ENTRIES, STANDING, READER, now=NOW)
+    warm(ENTRIES, VIEW, READER, now=NOW)
     options = {"now": NOW} | options
     (cold,) = check_once([entry], read, READER, **options)
     (again,) = warm([entry], read, READER, **options)
@@ -57,16 +65,16 @@ def check(
     return cold.outcome, cold.reason
 
 
-def head_with(**changes: Any) -> Standing:
-    return with_head(STANDING, replace(HEAD, **changes))
+def head_with(**changes: Any) -> LedgerView:
+    return with_head(VIEW, replace(HEAD, **changes))
 
 
-def key_with(**changes: Any) -> Standing:
+def key_with(**changes: Any) -> LedgerView:
     key = replace(SIGNER.verification_key(), **changes)
-    return replace(STANDING, control=replace(STANDING.control, keys={key.keyid: key}))
+    return replace(VIEW, control=replace(VIEW.control, keys={key.keyid: key}))
 
 
-def resigned(by: Any = SIGNER, **changes: object) -> Standing:
+def resigned(by: Any = SIGNER, **changes: object) -> LedgerView:
     """The statement with one claim changed, signed again, the head pointing to it."""
     value: Any = parse_json(HEAD.envelope.payload)  # type: ignore[union-attr]
     value["predicate"].update(changes)
@@ -78,7 +86,7 @@ def resigned(by: Any = SIGNER, **changes: object) -> Standing:
 
 
 def test_a_signed_permitted_live_chunk_is_verified_with_the_ledger_s_facts() -> None:
-    findings = EvidenceCheck(EcdsaVerifier())(ENTRIES, STANDING, READER, now=NOW)
+    findings = EvidenceCheck(EcdsaVerifier())(ENTRIES, VIEW, READER, now=NOW)
     assert [finding.outcome for finding in findings] == [Outcome.VERIFIED] * 5
     verified = findings[1].verified
     assert verified is not None
@@ -202,7 +210,7 @@ def test_a_signed_statement_of_something_else_is_tampering(change: dict[str, obj
     assert outcome is Outcome.TAMPERED
 
 
-def _envelope(**changes: Any) -> Standing:
+def _envelope(**changes: Any) -> LedgerView:
     assert HEAD.envelope is not None
     return head_with(envelope=replace(HEAD.envelope, **changes))
 
@@ -236,7 +244,7 @@ def _envelope(**changes: Any) -> Standing:
         ),
     ],
 )
-def test_each_change_of_the_envelope(read: Standing, outcome: Outcome, reason: str) -> None:
+def test_each_change_of_the_envelope(read: LedgerView, outcome: Outcome, reason: str) -> None:
     assert check(read=read) == (outcome, reason)
 
 
@@ -256,8 +264,8 @@ def test_a_forged_statement_that_borrows_a_trusted_key_id_is_tampering() -> None
 @pytest.mark.parametrize(
     ("change", "outcome", "reason"),
     [
-        ({"standing": KeyStanding.RETIRED}, Outcome.UNVERIFIED, "key-retired"),
-        ({"standing": KeyStanding.REVOKED}, Outcome.UNVERIFIED, "key-revoked"),
+        ({"state": KeyState.RETIRED}, Outcome.UNVERIFIED, "key-retired"),
+        ({"state": KeyState.REVOKED}, Outcome.UNVERIFIED, "key-revoked"),
         ({"purpose": "policy"}, Outcome.UNVERIFIED, "key-unknown"),
         (
             {"not_before": NOW + timedelta(seconds=1)},
@@ -293,17 +301,17 @@ def test_what_was_signed_in_the_window_stays_good_after_it() -> None:
     ],
 )
 def test_each_change_of_the_source(state: SourceState, reason: str) -> None:
-    read = replace(STANDING, sources={WIKI.key: replace(WIKI, state=state)})
+    read = replace(VIEW, sources={WIKI.key: replace(WIKI, state=state)})
     assert check(read=read) == (Outcome.UNAUTHORIZED, reason)
 
 
 def test_the_source_s_watermark_hides_what_was_recorded_up_to_it() -> None:
-    read = replace(STANDING, sources={WIKI.key: replace(WIKI, erased_through=NOW)})
+    read = replace(VIEW, sources={WIKI.key: replace(WIKI, erased_through=NOW)})
     assert check(read=read) == (Outcome.STALE, "source-erased")
 
 
 def test_trust_domains_come_from_the_tenant_and_a_request_only_narrows_them() -> None:
-    allowed = replace(STANDING, control=replace(STANDING.control, trust_domains=frozenset({"x"})))
+    allowed = replace(VIEW, control=replace(VIEW.control, trust_domains=frozenset({"x"})))
     denied = (Outcome.UNAUTHORIZED, "trust-domain-not-allowed")
     assert check(read=allowed) == denied
     assert check(read=allowed, trust_domains=frozenset({"internal"})) == denied
@@ -321,7 +329,7 @@ def test_a_freshness_limit_counts_from_the_observation_and_an_unknown_one_is_sta
 def test_another_tenant_s_document_is_a_tenant_mismatch() -> None:
     theirs = source(tenant="other")
     head, entries = publish(SIGNER, theirs, "doc", ("one",), acl=Acl.of("group:staff", "everyone"))
-    read = standing(head, sources=(theirs,), keys=(SIGNER,))
+    read = ledger_view(head, sources=(theirs,), keys=(SIGNER,))
     (finding,) = EvidenceCheck(EcdsaVerifier())(entries, read, READER, now=NOW)
     assert (finding.outcome, finding.denial) == (Outcome.UNAUTHORIZED, Denial.TENANT_MISMATCH)
 
@@ -329,13 +337,13 @@ def test_another_tenant_s_document_is_a_tenant_mismatch() -> None:
 def test_a_public_document_is_served_to_any_tenant() -> None:
     commons = source(tenant="public")
     head, entries = publish(SIGNER, commons, "doc", ("one",), acl=Acl.of("everyone"))
-    read = standing(head, sources=(commons,), keys=(SIGNER,))
+    read = ledger_view(head, sources=(commons,), keys=(SIGNER,))
     (finding,) = EvidenceCheck(EcdsaVerifier())(entries, read, READER, now=NOW)
     assert finding.outcome is Outcome.VERIFIED
 
 
 def test_access_that_was_cut_ends_with_the_next_read() -> None:
-    read = replace(STANDING, not_before=NOW + timedelta(seconds=1))
+    read = replace(VIEW, not_before=NOW + timedelta(seconds=1))
     with pytest.raises(Unauthenticated) as caught:
         EvidenceCheck(EcdsaVerifier())(ENTRIES, read, READER, now=NOW)
     assert caught.value.code == "token-revoked"
@@ -345,39 +353,39 @@ def test_access_that_was_cut_ends_with_the_next_read() -> None:
 
 
 def test_invariant_1_nothing_unsigned_is_served() -> None:
-    """Every way to be unsigned, and the standing of a key judged again on a warm container."""
+    """Every way to be unsigned, and the state of a key judged again on a warm container."""
     verify = EvidenceCheck(EcdsaVerifier())
 
-    def outcomes(read: Standing, entries: tuple[IndexEntry, ...] = ENTRIES) -> set[Outcome]:
+    def outcomes(read: LedgerView, entries: tuple[IndexEntry, ...] = ENTRIES) -> set[Outcome]:
         return {finding.outcome for finding in verify(entries, read, READER, now=NOW)}
 
-    assert outcomes(STANDING) == {Outcome.VERIFIED}
-    assert outcomes(key_with(standing=KeyStanding.REVOKED)) == {Outcome.UNVERIFIED}
-    assert outcomes(STANDING) == {Outcome.VERIFIED}
-    no_keys = replace(STANDING, control=replace(STANDING.control, keys={}))
+    assert outcomes(VIEW) == {Outcome.VERIFIED}
+    assert outcomes(key_with(state=KeyState.REVOKED)) == {Outcome.UNVERIFIED}
+    assert outcomes(VIEW) == {Outcome.VERIFIED}
+    no_keys = replace(VIEW, control=replace(VIEW.control, keys={}))
     assert outcomes(no_keys) == {Outcome.UNVERIFIED}
     assert outcomes(head_with(envelope=None)) == {Outcome.UNVERIFIED}
-    assert outcomes(replace(STANDING, heads={})) == {Outcome.STALE}
+    assert outcomes(replace(VIEW, heads={})) == {Outcome.STALE}
     forged = tuple(replace(entry, text=entry.text + ".") for entry in ENTRIES)
-    assert outcomes(STANDING, forged) == {Outcome.TAMPERED}
+    assert outcomes(VIEW, forged) == {Outcome.TAMPERED}
 
 
 def test_invariant_2_authorization_comes_again_as_evidence_is_assembled() -> None:
     """The index let these through its filter; a later change in the ledger still takes them out."""
     verify = EvidenceCheck(EcdsaVerifier())
-    later: dict[Denial, Standing] = {
+    later: dict[Denial, LedgerView] = {
         Denial.ACL_DENIED: head_with(narrowed_to=Acl.of("user:bob")),
         Denial.UNTRUSTED_SOURCE: replace(
-            STANDING, sources={WIKI.key: replace(WIKI, state=SourceState.QUARANTINED)}
+            VIEW, sources={WIKI.key: replace(WIKI, state=SourceState.QUARANTINED)}
         ),
     }
     for denial, read in later.items():
-        first = verify(ENTRIES, STANDING, READER, now=NOW)
+        first = verify(ENTRIES, VIEW, READER, now=NOW)
         again = verify([finding.entry for finding in first], read, READER, now=NOW)
         assert {finding.outcome for finding in first} == {Outcome.VERIFIED}
         assert {finding.denial for finding in again} == {denial}
     stranger = replace(READER, tenant="other", groups=frozenset({"staff"}))
-    findings = verify(ENTRIES, STANDING, stranger, now=NOW)
+    findings = verify(ENTRIES, VIEW, stranger, now=NOW)
     assert {finding.denial for finding in findings} == {Denial.TENANT_MISMATCH}
 
 
@@ -388,7 +396,7 @@ def test_a_signature_is_verified_once_and_a_changed_one_again() -> None:
     verifier = CountingVerifier()
     verify = EvidenceCheck(verifier)
     for _ in range(3):
-        verify(ENTRIES, STANDING, READER, now=NOW)
+        verify(ENTRIES, VIEW, READER, now=NOW)
     assert verifier.calls == 1
     verify(ENTRIES, _envelope(signature=b"0"), READER, now=NOW)
     assert verifier.calls == 2
@@ -398,7 +406,7 @@ def test_the_caches_are_bounded() -> None:
     verifier = CountingVerifier()
     verify = EvidenceCheck(verifier, signatures=1, leaves=1)
     other, more = publish(SIGNER, WIKI, "other", ("one",))
-    read = standing(HEAD, other, sources=(WIKI,), keys=(SIGNER,))
+    read = ledger_view(HEAD, other, sources=(WIKI,), keys=(SIGNER,))
     for _ in range(2):
         findings: tuple[Finding, ...] = verify((*ENTRIES, *more), read, READER, now=NOW)
         assert all(finding.outcome is Outcome.VERIFIED for finding in findings)
@@ -407,9 +415,9 @@ def test_the_caches_are_bounded() -> None:
 
 @dataclass
 class Peek:
-    """Counts how often a head is looked at: a standing is never remembered."""
+    """Counts how often a head is looked at: a view is never remembered."""
 
-    read: Standing
+    read: LedgerView
     lookups: int = 0
 
     @property
@@ -427,12 +435,12 @@ class Peek:
 def test_every_candidate_is_looked_up_in_the_standing_of_this_very_call() -> None:
     verify = EvidenceCheck(EcdsaVerifier())
     for _ in range(2):
-        peek: Any = Peek(STANDING)
+        peek: Any = Peek(VIEW)
         verify(ENTRIES, peek, READER, now=NOW)
         assert peek.lookups == len(ENTRIES)
 
 
 def test_findings_keep_the_order_of_the_candidates() -> None:
     shuffled = [ENTRIES[at] for at in (3, 0, 4, 1, 2)]
-    findings = EvidenceCheck(EcdsaVerifier())(shuffled, STANDING, READER, now=NOW)
+    findings = EvidenceCheck(EcdsaVerifier())(shuffled, VIEW, READER, now=NOW)
     assert [finding.entry for finding in findings] == shuffled

@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custody.domain.evidence_envelope import NOTICE, EnvelopeItem, evidence_envelope, text_sha256
 from custody.domain.model import Outcome
+from custody.domain.text.evidence_envelope import (
+    NOTICE,
+    EnvelopeItem,
+    evidence_envelope,
+    text_sha256,
+)
 from custody.errors import IntegrityError
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custody.domain.fusion import (
+from custody.domain.ranking.fusion import (
     Leg,
     RRFConfig,
     by_score,

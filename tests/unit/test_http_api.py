@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from custody.domain.intake.validation import ANY_REVISION
 from custody.domain.model import Principal, Scope
-from custody.domain.validation import ANY_REVISION
 from custody.errors import ConfigurationError, Unavailable
 from custody.http import Api, Body, Edge, Reply, Request
 from custody.http.idempotent import if_match

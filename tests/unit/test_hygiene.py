@@ -7,7 +7,7 @@ import tracemalloc
 
 import pytest
 
-from custody.domain.hygiene import clean_text, inspect_text, inspection
+from custody.domain.text.hygiene import clean_text, inspect_text, inspection
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custody.domain import identifiers, sequencer
+from custody.domain.intake import sequencer
+from custody.domain.provenance import identifiers
 from custody.errors import IntegrityError
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from custody.domain import media
-from custody.domain.media import Media, decode, resolve
+from custody.domain.text import media
+from custody.domain.text.media import Media, decode, resolve
 from custody.errors import Rejected
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custody.domain import merkle
+from custody.domain.provenance import merkle
 
 LEAVES = [
     bytes.fromhex(text)

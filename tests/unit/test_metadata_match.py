@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from custody.domain.metadata_match import (
+from custody.domain.index.candidates import Range
+from custody.domain.index.metadata_match import (
     AnyTag,
     Between,
     OrderedValue,
@@ -15,7 +16,6 @@ from custody.domain.metadata_match import (
     tag,
     tags,
 )
-from custody.domain.search import Range
 from custody.domain.timestamps import parse_rfc3339
 from custody.errors import Unprocessable
 

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from custody.domain.metrics import ndcg, recall, reciprocal_rank, roll_up
+from custody.domain.ranking.metrics import ndcg, recall, reciprocal_rank, roll_up
 
 
 def test_ndcg_worked_by_hand() -> None:

@@ -9,18 +9,18 @@ import jsonschema
 import pytest
 
 from custody.adapters.ecdsa_verifier import EcdsaVerifier
-from custody.adapters.memory_policies import MemoryPolicies
 from custody.adapters.packaged_policies import packaged_policies
-from custody.application.load_policy import ActivePolicies, policy_digest
-from custody.application.policy_documents import (
+from custody.application.governance.active_policies import ActivePolicies, policy_digest
+from custody.application.governance.policy_documents import (
     DOCUMENTS,
     POLICY_PAYLOAD_TYPE,
     json_schema,
     read_policy,
 )
-from custody.domain.gate_policy import GatePolicy, GatePreset, GateWeights
-from custody.domain.model import Control, Envelope, KeyStanding, PolicyRef, VerificationKey
+from custody.domain.model import Control, Envelope, KeyState, PolicyRef, VerificationKey
+from custody.domain.ranking.gate_policy import GatePolicy, GatePreset, GateWeights
 from custody.errors import ConfigurationError, IntegrityError, Unavailable
+from custody_memory.policies import MemoryPolicies
 from tests.support.signed_evidence import signer
 
 POLICIES = Path(__file__).parents[2] / "policies"
@@ -223,8 +223,8 @@ def _forged() -> tuple[Control, MemoryPolicies]:
         lambda: in_force(payload=b"{}"),
         lambda: in_force(payload=PACKAGED["gate"]),
         lambda: in_force(version="2.0.0"),
-        _key(standing=KeyStanding.RETIRED),
-        _key(standing=KeyStanding.REVOKED),
+        _key(state=KeyState.RETIRED),
+        _key(state=KeyState.REVOKED),
         _key(purpose="ingestion"),
         _key(public_key_pem="nonsense"),
         _reference(name="gate"),
@@ -265,14 +265,14 @@ def test_a_ranker_without_bounds_is_refused() -> None:
     assert caught.value.code == "policy-unavailable"
 
 
-def test_the_signature_is_checked_once_and_the_key_s_standing_every_time() -> None:
+def test_the_signature_is_checked_once_and_the_key_s_state_every_time() -> None:
     control, store = in_force()
     verifier = Counting()
     policies = ActivePolicies(store, verifier)
     for _ in range(3):
         policies.reputation(control)
     assert verifier.calls == 1
-    revoked = replace(SIGNER.verification_key(), standing=KeyStanding.REVOKED)
+    revoked = replace(SIGNER.verification_key(), state=KeyState.REVOKED)
     with pytest.raises(Unavailable):
         policies.reputation(replace(control, keys={revoked.keyid: revoked}))
     policies.reputation(control)

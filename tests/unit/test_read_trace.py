@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from custody.application.read_trace import StoredAnswer
-from custody.application.search import SearchRequest
+from custody.application.reading.read_trace import StoredAnswer
+from custody.application.reading.search import SearchRequest
 from custody.domain.model import Acl, Chunk, Principal, VersionState
 from custody.errors import NotFound, Unauthenticated, Unavailable
 from tests.support.search_world import reader

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from custody.domain.model import SourceKey
-from custody.domain.reputation import ReputationPolicy, lineage_id, rerank
+from custody.domain.ranking.reputation import ReputationPolicy, lineage_id, rerank
 from custody.errors import IntegrityError
 
 POLICY = ReputationPolicy(

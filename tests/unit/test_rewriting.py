@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from custody.domain.question import content_terms, surface_words, term_of
-from custody.domain.rewriting import ADDED_TERMS, Feedback, Rewrite, rewrite
+from custody.domain.ranking.rewriting import ADDED_TERMS, Feedback, Rewrite, rewrite
+from custody.domain.text.question import content_terms, surface_words, term_of
 
 QUESTION = "How long is parental leave?"
 

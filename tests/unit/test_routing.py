@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from custody.domain.routing import Route, choose
+from custody.domain.ranking.routing import Route, choose
 
 
 @pytest.mark.parametrize(

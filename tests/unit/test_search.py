@@ -8,16 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from custody.application.search import SearchRequest, SearchResult
-from custody.domain.model import (
-    Acl,
-    KeyStanding,
-    Outcome,
-    Principal,
-    SourceState,
-    VersionState,
-)
-from custody.domain.search import Hit, LegHits, Range
+from custody.application.reading.search import SearchRequest, SearchResult
+from custody.domain.index.candidates import Hit, LegHits, Range
+from custody.domain.model import Acl, KeyState, Outcome, Principal, SourceState, VersionState
 from custody.errors import (
     CustodyError,
     IntegrityError,
@@ -191,7 +184,7 @@ def test_a_revoked_key_counts_at_the_next_read(world: World) -> None:
     key = world.signer.verification_key()
     search(world)
     world.ledger.control = replace(
-        world.ledger.control, keys={key.keyid: replace(key, standing=KeyStanding.REVOKED)}
+        world.ledger.control, keys={key.keyid: replace(key, state=KeyState.REVOKED)}
     )
     assert search(world).results == ()
 
@@ -297,24 +290,21 @@ def test_a_revocation_while_the_index_is_asked_is_seen(world: World) -> None:
 
 
 def test_rights_are_checked_again_after_the_last_reordering(world: World) -> None:
-    from custody.application.assembly import assemble
-    from custody.application.search import Prepared
+    from custody.application.reading.assembly import assemble
+    from custody.application.reading.search import Prepared
 
     prepared: Prepared = world.search.prepare(reader(), SearchRequest(QUESTION))
     retrieval = world.retriever(reader(), prepared.plan)
-    head = next(head for head in retrieval.standing.heads.values() if head.name == "leave.md")
+    head = next(head for head in retrieval.view.heads.values() if head.name == "leave.md")
     closed = replace(
-        retrieval.standing,
-        heads={**retrieval.standing.heads, head.key: replace(head, acl=Acl.of("user:bob"))},
+        retrieval.view,
+        heads={**retrieval.view.heads, head.key: replace(head, acl=Acl.of("user:bob"))},
     )
-    served = assemble(
-        retrieval.ranked, k=10, principal=reader(), standing=closed, trust_domains=None
-    )
+    served = assemble(retrieval.ranked, k=10, principal=reader(), view=closed, trust_domains=None)
     assert [item.key.document_id for item in served] == ["lunch"]
-    nobody = replace(retrieval.standing, sources={})
+    nobody = replace(retrieval.view, sources={})
     assert (
-        assemble(retrieval.ranked, k=10, principal=reader(), standing=nobody, trust_domains=None)
-        == ()
+        assemble(retrieval.ranked, k=10, principal=reader(), view=nobody, trust_domains=None) == ()
     )
 
 

@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from custody.domain import statement
-from custody.domain.canonical import canonical_json
 from custody.domain.model import (
     Acl,
     DocumentKey,
@@ -18,6 +16,8 @@ from custody.domain.model import (
     VersionRecord,
     VersionState,
 )
+from custody.domain.provenance import statement
+from custody.domain.provenance.canonical import canonical_json
 from custody.errors import IntegrityError
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from custody.domain.gate_policy import GatePolicy, GatePreset, GateWeights
-from custody.domain.question import content_terms, evidence_terms
-from custody.domain.sufficiency import GateItem, Judgement, Reason, bar, judge
+from custody.domain.ranking.gate_policy import GatePolicy, GatePreset, GateWeights
+from custody.domain.ranking.sufficiency import GateItem, Judgement, Reason, bar, judge
+from custody.domain.text.question import content_terms, evidence_terms
 from custody.errors import IntegrityError
 
 POLICY = GatePolicy(

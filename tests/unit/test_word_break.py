@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from custody.domain.word_break import MAX_UTF16_UNITS, WordKind, ascii_words, words
+from custody.domain.text.word_break import MAX_UTF16_UNITS, WordKind, ascii_words, words
 
 
 def cut(text: str) -> list[str]:

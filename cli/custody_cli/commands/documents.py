@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from custody.domain.identifiers import valid_document_id
+from custody.domain.provenance.identifiers import valid_document_id
 from custody_cli import output
 from custody_cli.errors import NO, usage
 from custody_cli.options import Groups, Json, Subject, Tenant, command, who

@@ -23,21 +23,22 @@ if TYPE_CHECKING:
     from custody.adapters.dynamodb import DynamoTraces
     from custody.adapters.kms_signer import KmsSigner
     from custody.adapters.oidc import TokenAuthorizer
-    from custody.application.accept import Accept
-    from custody.application.accept_drop import AcceptDrop
-    from custody.application.answer import Answers
-    from custody.application.change_acl import ChangeAcl
-    from custody.application.deploy_policies import DeployPolicies
-    from custody.application.documents import Documents
-    from custody.application.embed import Embed
-    from custody.application.erase import Erase
-    from custody.application.erasing import Erasing
-    from custody.application.evidence_check import EvidenceCheck
-    from custody.application.govern import Govern
+    from custody.application.erasure.propagate import Propagate
+    from custody.application.erasure.request import Erase
+    from custody.application.erasure.tombstone import Erasing
+    from custody.application.governance.active_policies import ActivePolicies
+    from custody.application.governance.deploy_policies import DeployPolicies
+    from custody.application.governance.source_registry import Govern
     from custody.application.health import Health
     from custody.application.idempotency import Idempotency
-    from custody.application.load_policy import ActivePolicies
-    from custody.application.parse import Parse
+    from custody.application.ingestion.accept_document import Accept
+    from custody.application.ingestion.accept_drop import AcceptDrop
+    from custody.application.ingestion.change_acl import ChangeAcl
+    from custody.application.ingestion.embed import Embed
+    from custody.application.ingestion.parse import Parse
+    from custody.application.ingestion.publish import Publish
+    from custody.application.ingestion.rejecting import Rejecting
+    from custody.application.ingestion.uploads import Uploads
     from custody.application.ports import (
         Cursors,
         Embedder,
@@ -46,15 +47,14 @@ if TYPE_CHECKING:
         Ledger,
         ObjectStore,
     )
-    from custody.application.propagate import Propagate
-    from custody.application.publish import Publish
-    from custody.application.read_trace import ReadTrace
-    from custody.application.rejecting import Rejecting
-    from custody.application.retrieval import Retriever
-    from custody.application.search import Search
-    from custody.application.uploads import Uploads
+    from custody.application.reading.answer import Answers
+    from custody.application.reading.documents import Documents
+    from custody.application.reading.evidence_check import EvidenceCheck
+    from custody.application.reading.read_trace import ReadTrace
+    from custody.application.reading.retrieval import Retriever
+    from custody.application.reading.search import Search
     from custody.application.waiting import Waiting
-    from custody.domain.embedding_model import EmbeddingModel
+    from custody.domain.text.embedding_model import EmbeddingModel
     from custody.http.api import Edge
 
 _MODEL_PACKAGE = "custody_model"
@@ -209,7 +209,7 @@ def idempotency() -> Idempotency:
 @cache
 def _check() -> EvidenceCheck:
     from custody.adapters.ecdsa_verifier import EcdsaVerifier
-    from custody.application.evidence_check import EvidenceCheck
+    from custody.application.reading.evidence_check import EvidenceCheck
 
     return EvidenceCheck(EcdsaVerifier())
 
@@ -218,7 +218,7 @@ def _check() -> EvidenceCheck:
 def _policies() -> ActivePolicies:
     from custody.adapters.dynamodb import DynamoPolicies
     from custody.adapters.ecdsa_verifier import EcdsaVerifier
-    from custody.application.load_policy import ActivePolicies
+    from custody.application.governance.active_policies import ActivePolicies
 
     store = DynamoPolicies(_dynamodb(), env.settings(env.LedgerSettings).ledger_table)
     return ActivePolicies(store, EcdsaVerifier())
@@ -226,7 +226,7 @@ def _policies() -> ActivePolicies:
 
 @cache
 def _retriever() -> Retriever:
-    from custody.application.retrieval import Retriever
+    from custody.application.reading.retrieval import Retriever
 
     ranking = env.settings(env.RankingSettings)
     return Retriever(
@@ -240,7 +240,7 @@ def _retriever() -> Retriever:
 
 @cache
 def _rejecting() -> Rejecting:
-    from custody.application.rejecting import Rejecting
+    from custody.application.ingestion.rejecting import Rejecting
 
     return Rejecting(ledger(), objects(), clock)
 
@@ -252,7 +252,7 @@ def _waiting() -> Waiting:
 
 
 def _erasing(jobs: Jobs) -> Erasing:
-    from custody.application.erasing import Erasing
+    from custody.application.erasure.tombstone import Erasing
 
     return Erasing(ledger(), jobs, clock, identifiers)
 
@@ -276,7 +276,7 @@ def authorizer() -> TokenAuthorizer:
 
 @cache
 def _accept() -> Accept:
-    from custody.application.accept import Accept
+    from custody.application.ingestion.accept_document import Accept
 
     return Accept(ledger(), objects(), index(), _jobs("parse", "publish"), clock)
 
@@ -290,21 +290,21 @@ def _cursors() -> Cursors:
 
 @cache
 def documents() -> Documents:
-    from custody.application.documents import Documents
+    from custody.application.reading.documents import Documents
 
     return Documents(_accept(), ledger(), index(), _waiting(), _cursors())
 
 
 @cache
 def change_acl() -> ChangeAcl:
-    from custody.application.change_acl import ChangeAcl
+    from custody.application.ingestion.change_acl import ChangeAcl
 
     return ChangeAcl(ledger(), _jobs("parse", "publish"), _waiting())
 
 
 @cache
 def uploads() -> Uploads:
-    from custody.application.uploads import Uploads
+    from custody.application.ingestion.uploads import Uploads
 
     return Uploads(
         ledger(), objects(), max_object_bytes=env.settings(env.LimitSettings).max_object_bytes
@@ -313,7 +313,7 @@ def uploads() -> Uploads:
 
 @cache
 def accept_drop() -> AcceptDrop:
-    from custody.application.accept_drop import AcceptDrop
+    from custody.application.ingestion.accept_drop import AcceptDrop
 
     jobs = _jobs("parse", "publish", "erase")
     return AcceptDrop(
@@ -333,7 +333,7 @@ def accept_drop() -> AcceptDrop:
 def parse() -> Parse:
     from custody.adapters.parsers import FormatParser
     from custody.adapters.token_chunker import TokenChunker
-    from custody.application.parse import Parse
+    from custody.application.ingestion.parse import Parse
 
     return Parse(
         ledger=ledger(),
@@ -348,28 +348,28 @@ def parse() -> Parse:
 
 @cache
 def embed() -> Embed:
-    from custody.application.embed import Embed
+    from custody.application.ingestion.embed import Embed
 
     return Embed(ledger(), objects(), embedder(), _jobs("publish"), _rejecting())
 
 
 @cache
 def publish() -> Publish:
-    from custody.application.publish import Publish
+    from custody.application.ingestion.publish import Publish
 
     return Publish(ledger(), objects(), index(), _signer("ingestion"), _jobs("erase"), clock)
 
 
 @cache
 def propagate() -> Propagate:
-    from custody.application.propagate import Propagate
+    from custody.application.erasure.propagate import Propagate
 
     return Propagate(ledger(), objects(), index(), clock)
 
 
 @cache
 def search() -> Search:
-    from custody.application.search import Search
+    from custody.application.reading.search import Search
 
     return Search(
         retriever=_retriever(),
@@ -383,7 +383,7 @@ def search() -> Search:
 
 @cache
 def answers() -> Answers:
-    from custody.application.answer import Answers
+    from custody.application.reading.answer import Answers
 
     return Answers(
         search=search(),
@@ -398,7 +398,7 @@ def answers() -> Answers:
 
 @cache
 def traces() -> ReadTrace:
-    from custody.application.read_trace import ReadTrace
+    from custody.application.reading.read_trace import ReadTrace
 
     return ReadTrace(
         traces=_traces(), ledger=ledger(), objects=objects(), check=_check(), clock=clock
@@ -407,14 +407,14 @@ def traces() -> ReadTrace:
 
 @cache
 def erase() -> Erase:
-    from custody.application.erase import Erase
+    from custody.application.erasure.request import Erase
 
     return Erase(_erasing(_jobs("erase")))
 
 
 @cache
 def govern() -> Govern:
-    from custody.application.govern import Govern
+    from custody.application.governance.source_registry import Govern
 
     return Govern(ledger(), clock, _cursors())
 
@@ -431,7 +431,7 @@ def deploy_policies() -> DeployPolicies:
     from custody.adapters.dynamodb import DynamoPolicies
     from custody.adapters.ecdsa_verifier import EcdsaVerifier
     from custody.adapters.packaged_policies import packaged_policies
-    from custody.application.deploy_policies import DeployPolicies
+    from custody.application.governance.deploy_policies import DeployPolicies
 
     return DeployPolicies(
         ledger=ledger(),

@@ -8,7 +8,7 @@ import pytest
 
 from custody.adapters.model_manifest import load_model
 from custody.adapters.onnx_embedder import OnnxEmbedder
-from custody.domain.embedding_model import EmbeddingModel
+from custody.domain.text.embedding_model import EmbeddingModel
 
 _MODELS = Path(__file__).parents[3] / ".local" / "models"
 

@@ -13,10 +13,10 @@ import pytest
 
 from custody.adapters.onnx_embedder import OnnxEmbedder
 from custody.adapters.sqlite_index import SqliteIndex
-from custody.application.answer import AnswerRequest
-from custody.application.search import SearchRequest
-from custody.domain.embedding_model import EmbeddingModel
-from custody.domain.sufficiency import Verdict
+from custody.application.reading.answer import AnswerRequest
+from custody.application.reading.search import SearchRequest
+from custody.domain.ranking.sufficiency import Verdict
+from custody.domain.text.embedding_model import EmbeddingModel
 from tests.support.search_world import World, reader
 
 CORPUS = {

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 
 from custody.adapters.token_chunker import TokenChunker
 from custody.application.ports import Block, ParsedDocument
-from custody.domain.chunking import embedding_text
+from custody.domain.text.embedding_text import embedding_text
 from custody.errors import ConfigurationError, Rejected
 
 PROSE = (

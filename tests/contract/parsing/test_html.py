@@ -12,7 +12,7 @@ import pytest
 
 from custody.adapters.parsers import FormatParser, Limits
 from custody.application.ports import Block
-from custody.domain.hygiene import inspection
+from custody.domain.text.hygiene import inspection
 from custody.errors import Rejected
 
 HTML = "text/html"

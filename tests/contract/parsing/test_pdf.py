@@ -9,7 +9,7 @@ import pytest
 from custody.adapters.parsers import FormatParser, Limits
 from custody.adapters.parsers.isolation import read_isolated
 from custody.application.ports import Block
-from custody.domain.media import Media
+from custody.domain.text.media import Media
 from custody.errors import Rejected, Unavailable
 
 PDF = "application/pdf"

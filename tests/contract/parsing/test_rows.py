@@ -7,7 +7,7 @@ import json
 import pytest
 
 from custody.application.ports import Block
-from custody.domain import media
+from custody.domain.text import media
 
 
 def test_text_stays_as_it_is(parse):

@@ -13,8 +13,8 @@ import pytest
 from opensearchpy import OpenSearch
 
 from custody.adapters.opensearch_index.mapping import alias_of
-from custody.domain.identifiers import chunk_id
-from custody.domain.search import Space
+from custody.domain.index.candidates import Space
+from custody.domain.provenance.identifiers import chunk_id
 from custody_client import Client
 from tests.support.service import PATIENCE, Person, Service, new_tenant, of, texts, until
 

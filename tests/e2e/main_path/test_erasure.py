@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from custody.domain import object_keys
 from custody.domain.model import DocumentKey
+from custody.domain.storage import object_keys
 from custody_client import Client
 from tests.support.service import Person, Service, new_tenant, refusal, texts, until
 

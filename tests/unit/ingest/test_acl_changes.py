@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from custody.application.change_acl import AclRequest
-from custody.domain import statement
+from custody.application.ingestion.change_acl import AclRequest
 from custody.domain.jobs import PublishJob
 from custody.domain.model import Acl, DocumentKey
+from custody.domain.provenance import statement
 from custody.errors import Conflict, Forbidden, NotFound, PreconditionFailed, Unprocessable
 from tests.support.ingest_world import (
     GOVERNOR,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
-from custody.domain.identifiers import drop_document_id
 from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, Job, ParseJob, PublishJob
 from custody.domain.model import DocumentKey, VersionState
+from custody.domain.provenance.identifiers import drop_document_id
 from custody.errors import CustodyError
 from tests.support.ingest_world import TENANT, WRITER, World, request
 

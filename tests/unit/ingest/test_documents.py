@@ -8,10 +8,10 @@ from datetime import timedelta
 
 import pytest
 
-from custody.application.accept import DocumentRequest
+from custody.application.ingestion.accept_document import DocumentRequest
+from custody.domain.intake.validation import ANY_REVISION
 from custody.domain.jobs import CleanupJob, EmbedJob, ParseJob, PublishJob
 from custody.domain.model import DocumentKey, VersionState
-from custody.domain.validation import ANY_REVISION
 from custody.errors import (
     BadRequest,
     Conflict,
@@ -567,7 +567,7 @@ class TestReading:
 
     def test_a_public_document_is_read_from_every_tenant(self, world: World) -> None:
         public = principal("gov", tenant="public")
-        from custody.application.govern import SourceRequest
+        from custody.application.governance.source_registry import SourceRequest
 
         world.govern.put(
             public, SourceRequest("news", "open", ("user:gov",), default_acl=("everyone",))

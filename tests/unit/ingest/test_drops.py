@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from custody.application.accept_drop import DropEvent, DropResult
-from custody.application.uploads import UploadRequest
-from custody.domain.drops import DropState
-from custody.domain.identifiers import drop_document_id
+from custody.application.ingestion.accept_drop import DropEvent, DropResult
+from custody.application.ingestion.uploads import UploadRequest
+from custody.domain.ledger.drops import DropState
 from custody.domain.model import DocumentKey, SidecarMode, SourceKey, SourceState, VersionState
+from custody.domain.provenance.identifiers import drop_document_id
 from custody.errors import Unprocessable
 from tests.support.ingest_world import READER, TENANT, WRITER, World, lines, principal
 

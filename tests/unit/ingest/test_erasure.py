@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from custody.application.erase import EraseRequest
+from custody.application.erasure.request import EraseRequest
 from custody.application.evidence_files import read_chunks, read_vectors
 from custody.application.ports import Matrix
-from custody.domain.drops import DropState
-from custody.domain.erasure import ErasureLevel, ErasureState
-from custody.domain.identifiers import document_hash, drop_document_id
 from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, Job, ParseJob, PublishJob
+from custody.domain.ledger.drops import DropState
+from custody.domain.ledger.erasures import ErasureLevel, ErasureState
 from custody.domain.model import DocumentKey, Scope, SourceKey, VersionState
+from custody.domain.provenance.identifiers import document_hash, drop_document_id
 from custody.errors import (
     CustodyError,
     Forbidden,

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custody.application.accept_drop import DropEvent, DropResult
-from custody.domain import chunk_lines, object_keys, sidecar, validation
+from custody.application.ingestion.accept_drop import DropEvent, DropResult
+from custody.domain.intake import sidecar, validation
 from custody.domain.model import Chunk
+from custody.domain.storage import chunk_lines, object_keys
 from custody.errors import CustodyError, IntegrityError, Rejected
 from tests.support.functions import load
 from tests.support.ingest_world import TENANT, World

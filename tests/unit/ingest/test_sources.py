@@ -8,17 +8,11 @@ from datetime import UTC, datetime
 import pytest
 
 from custody.application.callers import listing
-from custody.application.govern import SourceRequest
+from custody.application.governance.source_registry import SourceRequest
+from custody.domain.intake.validation import ANY_REVISION
+from custody.domain.ledger.sources import is_writer, within
 from custody.domain.model import Acl, Scope, Source, SourceKey, SourceState
-from custody.domain.sources import is_writer, within
-from custody.domain.validation import ANY_REVISION
-from custody.errors import (
-    BadRequest,
-    CustodyError,
-    Forbidden,
-    PreconditionFailed,
-    Unprocessable,
-)
+from custody.errors import BadRequest, CustodyError, Forbidden, PreconditionFailed, Unprocessable
 from tests.support.ingest_world import GOVERNOR, TENANT, WRITER, World, principal, request
 
 WIKI = SourceKey(TENANT, "wiki")

@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
-from custody.domain.dsse import pae
 from custody.domain.model import Envelope, VerificationKey
+from custody.domain.provenance.dsse import pae
 
 _ALGORITHM = ec.ECDSA(SHA256())
 
@@ -32,7 +32,7 @@ def _public_key(pem: str) -> ec.EllipticCurvePublicKey | None:
 
 class EcdsaVerifier:
     def verify(self, envelope: Envelope, key: VerificationKey) -> bool:
-        """Cryptography only; the key's standing and window are the caller's to judge. The
+        """Cryptography only; the key's state and window are the caller's to judge. The
         envelope's own key id is only compared. Never raises on bad input."""
         public = _public_key(key.public_key_pem)
         if public is None or envelope.keyid != key.keyid:

@@ -19,9 +19,9 @@ from cryptography.hazmat.primitives.serialization import (
     load_der_public_key,
 )
 
-from custody.domain.dsse import pae
-from custody.domain.keys import keyid
-from custody.domain.model import Envelope, KeyStanding, VerificationKey
+from custody.domain.model import Envelope, KeyState, VerificationKey
+from custody.domain.provenance.dsse import pae
+from custody.domain.provenance.keys import keyid
 from custody.errors import ConfigurationError, Unavailable
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class KmsSigner:
             public_key_pem=public.public_bytes(
                 Encoding.PEM, PublicFormat.SubjectPublicKeyInfo
             ).decode("ascii"),
-            standing=KeyStanding.ACTIVE,
+            state=KeyState.ACTIVE,
             not_before=self._clock.now(),
         )
 

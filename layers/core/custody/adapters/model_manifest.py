@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from custody.domain.embedding_model import EmbeddingModel
+from custody.domain.text.embedding_model import EmbeddingModel
 from custody.errors import ConfigurationError, IntegrityError, Unavailable
 
 _MANIFEST = "manifest.json"

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from custody.application.ports import Matrix
-from custody.domain.embedding_model import EmbeddingModel
-from custody.domain.search import Vector
+from custody.domain.index.candidates import Vector
+from custody.domain.text.embedding_model import EmbeddingModel
 from custody.errors import ConfigurationError, IntegrityError, Unavailable
 
 if TYPE_CHECKING:

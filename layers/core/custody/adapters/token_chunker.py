@@ -15,9 +15,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from custody.application.ports import ParsedDocument
-from custody.domain.embedding_model import EmbeddingModel
-from custody.domain.hygiene import clean_text
 from custody.domain.model import Chunk
+from custody.domain.text.embedding_model import EmbeddingModel
+from custody.domain.text.hygiene import clean_text
 from custody.errors import ConfigurationError, Rejected
 
 if TYPE_CHECKING:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from custody.application.ports import Ledger
-from custody.domain import access, sources
-from custody.domain.canonical import canonical_json
+from custody.domain.ledger import access, sources
 from custody.domain.model import (
     PUBLIC_TENANT,
     DocumentKey,
     Head,
+    LedgerView,
     Outcome,
     Principal,
     Scope,
     Source,
     SourceKey,
-    Standing,
 )
+from custody.domain.provenance.canonical import canonical_json
 from custody.errors import Forbidden, NotFound, Unauthenticated
 
 
@@ -37,15 +37,15 @@ def no_such_document() -> NotFound:
     return NotFound("There is no such document.")
 
 
-def standing(
+def view_for(
     ledger: Ledger,
     principal: Principal,
     documents: tuple[DocumentKey, ...] = (),
     source_keys: tuple[SourceKey, ...] = (),
-) -> Standing:
+) -> LedgerView:
     """One consistent read. Raises Unauthenticated(token-revoked) when the caller's access was cut
     after the token was issued."""
-    read = ledger.standing(principal.tenant, principal.subject, documents, source_keys)
+    read = ledger.view(principal.tenant, principal.subject, documents, source_keys)
     if access.token_is_void(principal, read.not_before):
         raise Unauthenticated("The token has been revoked.", code="token-revoked")
     return read
@@ -87,12 +87,12 @@ def find(ledger: Ledger, principal: Principal, document_id: str) -> Seen:
     """The caller's own tenant first, then the public one. Raises NotFound."""
     for tenant in dict.fromkeys((principal.tenant, PUBLIC_TENANT)):
         key = DocumentKey(tenant, document_id)
-        head = standing(ledger, principal, (key,)).heads.get(key)
+        head = view_for(ledger, principal, (key,)).heads.get(key)
         if head is None:
             continue
         # Read again beside its source: both must be of one moment.
         owner = SourceKey(tenant, head.source_id)
-        read = standing(ledger, principal, (key,), (owner,))
+        read = view_for(ledger, principal, (key,), (owner,))
         head = read.heads.get(key)
         if head is None:
             continue

@@ -8,8 +8,8 @@ import io
 import numpy as np
 
 from custody.application.ports import Matrix, ObjectStore
-from custody.domain import chunk_lines, object_keys
 from custody.domain.model import Chunk, VersionRecord
+from custody.domain.storage import chunk_lines, object_keys
 from custody.errors import IntegrityError
 
 MAX_CHUNK_FILE_BYTES = 256 * 1024 * 1024

@@ -14,9 +14,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from custody.domain.drops import Drop
-from custody.domain.erasure import Erasure
+from custody.domain.index.candidates import IndexEntry, LegHits, LegQuery, Space, Vector
 from custody.domain.jobs import Job
+from custody.domain.ledger.drops import Drop
+from custody.domain.ledger.erasures import Erasure
 from custody.domain.model import (
     Acl,
     Chunk,
@@ -25,15 +26,14 @@ from custody.domain.model import (
     Envelope,
     Head,
     Inspection,
+    LedgerView,
     ObjectRef,
     PolicyRef,
     Source,
     SourceKey,
-    Standing,
     VerificationKey,
     VersionRecord,
 )
-from custody.domain.search import IndexEntry, LegHits, LegQuery, Space, Vector
 
 type Matrix = npt.NDArray[np.float32]
 
@@ -131,13 +131,13 @@ class Ledger(Protocol):
     expected revision is not the stored one and our own earlier write isn't the reason.
     """
 
-    def standing(
+    def view(
         self,
         tenant: str,
         subject: str,
         documents: Collection[DocumentKey],
         sources: Collection[SourceKey],
-    ) -> Standing:
+    ) -> LedgerView:
         """One (parallel) strongly consistent read of heads, sources, the control items and the
         principal's not_before. Raises Unavailable(code="policy-unavailable") without a control
         item."""
@@ -350,7 +350,7 @@ class Signer(Protocol):
 
 class Verifier(Protocol):
     def verify(self, envelope: Envelope, key: VerificationKey) -> bool:
-        """Cryptography only: the key's standing is not looked at. Never raises on bad input."""
+        """Cryptography only: the key's state is not looked at. Never raises on bad input."""
         ...
 
 

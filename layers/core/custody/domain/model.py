@@ -61,7 +61,7 @@ class VersionState(StrEnum):
     QUARANTINED = "QUARANTINED"
 
 
-class KeyStanding(StrEnum):
+class KeyState(StrEnum):
     ACTIVE = "ACTIVE"
     RETIRED = "RETIRED"
     REVOKED = "REVOKED"
@@ -166,12 +166,12 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True)
 class VerificationKey:
-    """A public key of the trust set, with its standing and validity window."""
+    """A public key of the trust set, with its state and validity window."""
 
     keyid: str
     purpose: str  # "ingestion" | "policy"
     public_key_pem: str
-    standing: KeyStanding
+    state: KeyState
     not_before: datetime
     not_after: datetime | None = None
 
@@ -185,7 +185,7 @@ class PolicyRef:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """The service's and the tenant's standing facts, read with every search.
+    """The facts that govern the service and the tenant, read with every search.
 
     ``trust_domains`` is what the tenant's policy allows; ``None`` allows every registered domain.
     """
@@ -297,7 +297,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class LedgerView:
     """One strongly consistent read: what the ledger says now of everything a search touched.
 
     ``not_before``: tokens of this principal issued earlier are void. A key that is missing from

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from custody.application.answer import Answer, AnswerRequest, Attempt
-from custody.application.read_trace import Reread, StoredAnswer
-from custody.domain.sufficiency import Judgement
+from custody.application.reading.answer import Answer, AnswerRequest, Attempt
+from custody.application.reading.read_trace import Reread, StoredAnswer
+from custody.domain.ranking.sufficiency import Judgement
 from custody.http.body import Body
 from custody.http.evidence import (
     EvidenceReply,

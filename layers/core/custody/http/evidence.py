@@ -7,18 +7,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from custody.application.evidence import Evidence, LegScore, PolicyUse
-from custody.application.search import (
+from custody.application.reading.evidence import Evidence, LegScore, PolicyUse
+from custody.application.reading.search import (
     MAX_AGE_SECONDS,
     MAX_K,
     MAX_QUERY_CHARACTERS,
     SearchRequest,
     SearchResult,
 )
-from custody.domain import validation
-from custody.domain.metadata_match import conditions
+from custody.domain.index.candidates import FilterClause, Range
+from custody.domain.index.metadata_match import conditions
+from custody.domain.intake import validation
 from custody.domain.model import MetadataValue
-from custody.domain.search import FilterClause, Range
 from custody.domain.timestamps import format_rfc3339
 from custody.errors import Unprocessable
 from custody.http.body import Body, Timestamp

@@ -9,7 +9,7 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from custody.application.idempotency import Idempotency, StoredReply, attempt_of
-from custody.domain.validation import ANY_REVISION
+from custody.domain.intake.validation import ANY_REVISION
 from custody.errors import Unprocessable
 from custody.http.api import Reply, Request
 

@@ -20,15 +20,15 @@ from custody.adapters.dynamodb.rows import (
     TenantControl,
 )
 from custody.application.ports import Page
-from custody.domain import transitions
+from custody.domain.ledger import transitions
 from custody.domain.model import (
     Control,
     DocumentKey,
     Head,
+    LedgerView,
     PolicyRef,
     Source,
     SourceKey,
-    Standing,
     VerificationKey,
 )
 from custody.errors import Unavailable
@@ -41,13 +41,13 @@ class Controls:
         self._table = table
         self._turn = itertools.count(int(table.new_token()[:8], 16))
 
-    def standing(
+    def view(
         self,
         tenant: str,
         subject: str,
         documents: Collection[DocumentKey],
         sources: Collection[SourceKey],
-    ) -> Standing:
+    ) -> LedgerView:
         keys = [self._service_copy(), layout.tenant(tenant), layout.principal(tenant, subject)]
         keys += [layout.source(key) for key in sources]
         keys += [layout.head(key) for key in documents]
@@ -55,7 +55,7 @@ class Controls:
         principals = codec.load_many(PrincipalControl, bodies["PRINCIPAL"])
         heads = codec.load_many(Head, bodies["HEAD"])
         found = codec.load_many(Source, bodies["SOURCE"])
-        return Standing(
+        return LedgerView(
             control=_control(tenant, bodies),
             not_before=principals[0].not_before if principals else None,
             heads={head.key: head for head in heads},
@@ -81,8 +81,8 @@ class Controls:
 
     def put_key(self, key: VerificationKey) -> None:
         def changed(service: ServiceControl) -> ServiceControl:
-            standing = transitions.key_standing(service.keys.get(key.keyid), key)
-            return replace(service, keys={**service.keys, key.keyid: standing})
+            kept = transitions.stored_key(service.keys.get(key.keyid), key)
+            return replace(service, keys={**service.keys, key.keyid: kept})
 
         self._change_service(changed)
 

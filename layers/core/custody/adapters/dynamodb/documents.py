@@ -11,8 +11,8 @@ from custody.adapters.dynamodb.calls import Table, Uncertain, wire
 from custody.adapters.dynamodb.listing import list_keys
 from custody.adapters.dynamodb.rows import Stored
 from custody.application.ports import Flip, Page
-from custody.domain import transitions
-from custody.domain.drops import Drop
+from custody.domain.ledger import transitions
+from custody.domain.ledger.drops import Drop
 from custody.domain.model import (
     Acl,
     DocumentKey,

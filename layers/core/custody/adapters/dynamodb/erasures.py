@@ -8,9 +8,9 @@ from typing import Any
 
 from custody.adapters.dynamodb import codec, layout, rows
 from custody.adapters.dynamodb.calls import Table
-from custody.domain import transitions
-from custody.domain.drops import Drop
-from custody.domain.erasure import Erasure, ErasureState
+from custody.domain.ledger import transitions
+from custody.domain.ledger.drops import Drop
+from custody.domain.ledger.erasures import Erasure, ErasureState
 from custody.domain.model import DocumentKey, Head, SourceKey
 from custody.errors import Conflict
 

@@ -8,9 +8,9 @@ from datetime import datetime
 
 from custody.adapters.dynamodb import codec, layout
 from custody.adapters.dynamodb.calls import Item, Row
-from custody.domain import transitions
-from custody.domain.drops import Drop
-from custody.domain.erasure import Erasure
+from custody.domain.ledger import transitions
+from custody.domain.ledger.drops import Drop
+from custody.domain.ledger.erasures import Erasure
 from custody.domain.model import (
     Envelope,
     Head,

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from custody.domain.index_document import decode
-from custody.domain.search import Hit
+from custody.domain.index.candidates import Hit
+from custody.domain.index.document import decode
 from custody.errors import CustodyError, IntegrityError, Unavailable
 
 _REFUSED_FOR_GOOD = frozenset(

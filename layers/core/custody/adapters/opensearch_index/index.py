@@ -21,8 +21,8 @@ from opensearchpy.exceptions import (
 )
 
 from custody.adapters.opensearch_index import answers, mapping, queries
-from custody.domain.analysis import query_terms
-from custody.domain.index_rules import (
+from custody.domain.index.candidates import Hit, IndexEntry, LegHits, LegQuery, Space, Vector
+from custody.domain.index.rules import (
     checked_vector,
     checked_vectors,
     matches_nothing,
@@ -30,7 +30,7 @@ from custody.domain.index_rules import (
     space_groups,
 )
 from custody.domain.model import Acl, DocumentKey
-from custody.domain.search import Hit, IndexEntry, LegHits, LegQuery, Space, Vector
+from custody.domain.text.analysis import query_terms
 from custody.errors import CustodyError, IntegrityError
 
 type Leg = Literal["semantic", "lexical", "probe", "field"]

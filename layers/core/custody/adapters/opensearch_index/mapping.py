@@ -11,10 +11,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from custody.domain.analysis import ANALYSIS_VERSION, ANALYZER
-from custody.domain.index_document import encode
-from custody.domain.metadata_match import ordered_values, tags
-from custody.domain.search import IndexEntry, Space, Vector
+from custody.domain.index.candidates import IndexEntry, Space, Vector
+from custody.domain.index.document import encode
+from custody.domain.index.metadata_match import ordered_values, tags
+from custody.domain.text.analysis import ANALYSIS_VERSION, ANALYZER
 
 MAPPING_VERSION = "1"
 SEARCHED = "searched"

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from custody.adapters.opensearch_index.mapping import INDEX_ONLY_FIELDS, SEARCHED, VECTOR
-from custody.domain.metadata_match import (
+from custody.domain.index.candidates import SearchFilter, Vector
+from custody.domain.index.metadata_match import (
     AnyTag,
     Between,
     conditions,
@@ -14,7 +15,6 @@ from custody.domain.metadata_match import (
     tag_prefix,
 )
 from custody.domain.model import DocumentKey
-from custody.domain.search import SearchFilter, Vector
 
 type Clause = dict[str, Any]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from custody.adapters.parsers.isolation import read_isolated
 from custody.adapters.parsers.limits import Limits
 from custody.application.ports import ParsedDocument
-from custody.domain import media
-from custody.domain.media import Media
+from custody.domain.text import media
+from custody.domain.text.media import Media
 from custody.errors import Rejected
 
 _DEFAULT_LIMITS = Limits()

@@ -14,7 +14,7 @@ from html.parser import HTMLParser
 from custody.adapters.parsers.draft import Draft
 from custody.adapters.parsers.limits import Limits
 from custody.application.ports import Block
-from custody.domain.hygiene import HIDDEN_TEXT
+from custody.domain.text.hygiene import HIDDEN_TEXT
 from custody.errors import Rejected
 
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})

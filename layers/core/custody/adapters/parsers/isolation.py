@@ -15,7 +15,7 @@ from dataclasses import asdict
 
 from custody.adapters.parsers.limits import Limits
 from custody.application.ports import Block, ParsedDocument
-from custody.domain.media import Media
+from custody.domain.text.media import Media
 from custody.errors import Rejected, Unavailable
 
 _WORKER = "custody.adapters.parsers.worker"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from custody.adapters.parsers.draft import Draft
 from custody.adapters.parsers.limits import Limits
 from custody.application.ports import Block
-from custody.domain.hygiene import HIDDEN_TEXT
+from custody.domain.text.hygiene import HIDDEN_TEXT
 from custody.errors import Rejected
 
 if TYPE_CHECKING:

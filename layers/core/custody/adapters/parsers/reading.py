@@ -13,9 +13,9 @@ from custody.adapters.parsers.markdown_page import read_markdown
 from custody.adapters.parsers.pdf_pages import read_pdf
 from custody.adapters.parsers.plain_text import read_text
 from custody.application.ports import Block, ParsedDocument
-from custody.domain import media
-from custody.domain.hygiene import clean_text, inspect_text, ordered
-from custody.domain.media import Media
+from custody.domain.text import media
+from custody.domain.text.hygiene import clean_text, inspect_text, ordered
+from custody.domain.text.media import Media
 from custody.errors import Rejected
 
 # Raise it when the same bytes would give other text.
@@ -28,7 +28,7 @@ _LIBRARIES = {
 
 
 def read(content: bytes, kind: Media, limits: Limits) -> ParsedDocument:
-    """Raises Rejected with the codes of ``custody.domain.media`` and of each format."""
+    """Raises Rejected with the codes of ``custody.domain.text.media`` and of each format."""
     return _finish(_draft(content, kind, limits), kind, limits)
 
 

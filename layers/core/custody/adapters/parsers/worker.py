@@ -12,7 +12,7 @@ from dataclasses import asdict
 
 from custody.adapters.parsers.limits import Limits
 from custody.adapters.parsers.reading import read
-from custody.domain.media import Media
+from custody.domain.text.media import Media
 from custody.errors import Rejected
 
 READY = b"ready\n"

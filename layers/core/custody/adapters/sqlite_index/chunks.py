@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from custody.domain.analysis import searched_terms
-from custody.domain.index_document import decode, encode
-from custody.domain.metadata_match import ordered_values, tags
+from custody.domain.index.candidates import IndexEntry, Vector
+from custody.domain.index.document import decode, encode
+from custody.domain.index.metadata_match import ordered_values, tags
 from custody.domain.model import Acl
-from custody.domain.search import IndexEntry, Vector
+from custody.domain.text.analysis import searched_terms
 
 
 class StoredSpace(NamedTuple):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from custody.domain.metadata_match import (
+from custody.domain.index.candidates import SearchFilter
+from custody.domain.index.metadata_match import (
     AnyTag,
     Between,
     conditions,
     microseconds,
     tag_prefix,
 )
-from custody.domain.search import SearchFilter
 
 type Values = list[str | int | float]
 

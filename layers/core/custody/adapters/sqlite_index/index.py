@@ -14,16 +14,20 @@ import numpy as np
 
 from custody.adapters.sqlite_index import chunks, lexical
 from custody.adapters.sqlite_index.chunks import StoredSpace, find_space
-from custody.adapters.sqlite_index.database import (
-    Database,
-    create_term_index,
-    index_unavailable,
-)
+from custody.adapters.sqlite_index.database import Database, create_term_index, index_unavailable
 from custody.adapters.sqlite_index.filters import allowed_chunks, field_is_open
 from custody.adapters.sqlite_index.vectors import VectorCache
-from custody.domain.analysis import ANALYSIS_VERSION, query_terms
-from custody.domain.index_document import decode
-from custody.domain.index_rules import (
+from custody.domain.index.candidates import (
+    Hit,
+    IndexEntry,
+    LegHits,
+    LegQuery,
+    SearchFilter,
+    Space,
+    Vector,
+)
+from custody.domain.index.document import decode
+from custody.domain.index.rules import (
     checked_vector,
     checked_vectors,
     matches_nothing,
@@ -31,7 +35,7 @@ from custody.domain.index_rules import (
     space_groups,
 )
 from custody.domain.model import Acl, DocumentKey
-from custody.domain.search import Hit, IndexEntry, LegHits, LegQuery, SearchFilter, Space, Vector
+from custody.domain.text.analysis import ANALYSIS_VERSION, query_terms
 from custody.errors import IntegrityError
 
 type Scored = tuple[int, float]

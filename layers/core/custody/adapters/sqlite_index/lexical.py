@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from custody.adapters.sqlite_index.chunks import StoredSpace
-from custody.domain.bm25 import length_norms, term_scores, term_weight
+from custody.domain.ranking.bm25 import length_norms, term_scores, term_weight
 
 type Ids = npt.NDArray[np.int64]
 

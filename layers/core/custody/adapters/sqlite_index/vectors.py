@@ -13,7 +13,7 @@ import threading
 import numpy as np
 import numpy.typing as npt
 
-from custody.domain.search import Vector
+from custody.domain.index.candidates import Vector
 
 type Ids = npt.NDArray[np.int64]
 type Floats = npt.NDArray[np.float64]

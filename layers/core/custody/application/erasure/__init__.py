@@ -1,0 +1,1 @@
+"""Hidden at once, then carried to every place that holds a copy, and proven."""

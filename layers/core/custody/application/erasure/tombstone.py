@@ -1,0 +1,46 @@
+"""The first step of every erasure: the tombstone, then the job that carries it everywhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from custody.application.ports import Clock, Identifiers, Jobs, Ledger
+from custody.domain.jobs import EraseJob
+from custody.domain.ledger.erasures import Erasure
+from custody.domain.model import Head, VersionState
+
+
+@dataclass(frozen=True, slots=True)
+class Erasing:
+    ledger: Ledger
+    jobs: Jobs
+    clock: Clock
+    identifiers: Identifiers
+
+    def erase(self, head: Head, *, reason: str, requested_by: str) -> Erasure:
+        """Raises Conflict(version-conflict) when the head moved since it was read.
+
+        A document that is erased already answers with the erasure that did it, and its job is
+        sent again: a crash between the tombstone and the queue is mended by the repeat.
+        """
+        erasure = self._standing(head)
+        if erasure is None:
+            wanted = Erasure(
+                erasure_id=self.identifiers.new("er"),
+                key=head.key,
+                through_version=head.accepted_version,
+                reason=reason,
+                requested_by=requested_by,
+                requested_at=self.clock.now(),
+                source_id=head.source_id,
+                name=head.name,
+            )
+            after = self.ledger.tombstone(wanted, expected_revision=head.revision)
+            erasure = self.ledger.erasure(head.key.tenant, after.erasure_id or "") or wanted
+        self.jobs.send([EraseJob(erasure.key, erasure.erasure_id, erasure.through_version)])
+        return erasure
+
+    def _standing(self, head: Head) -> Erasure | None:
+        if head.state is not VersionState.ERASED or head.erasure_id is None:
+            return None
+        return self.ledger.erasure(head.key.tenant, head.erasure_id)

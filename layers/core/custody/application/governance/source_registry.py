@@ -1,0 +1,123 @@
+"""Register sources: who may publish as them, and how wide their documents may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from custody.application.callers import listing, oversees, require, view_for
+from custody.application.ports import Clock, Cursors, Ledger, Page
+from custody.domain.intake import validation
+from custody.domain.ledger import sources
+from custody.domain.model import Acl, Principal, Scope, SidecarMode, Source, SourceKey
+from custody.errors import Conflict, PreconditionFailed, Unprocessable
+
+_ATTEMPTS = 8
+_MAX_LABEL_CHARACTERS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRequest:
+    """``None`` of an ACL means that there is none. ``if_match``: the revision that the caller
+    read; 0 means that the source must not exist yet."""
+
+    source_id: str
+    trust_domain: str
+    writers: tuple[str, ...]
+    default_acl: tuple[str, ...] | None = None
+    max_acl: tuple[str, ...] | None = None
+    sidecar: SidecarMode = SidecarMode.OPTIONAL
+    isolation: str = "shared"
+    mirror_deletes: bool = False
+    classification: str | None = None
+    licence: str | None = None
+    legal_basis: str | None = None
+    retention_class: str | None = None
+    if_match: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PutSource:
+    source: Source
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Govern:
+    ledger: Ledger
+    clock: Clock
+    cursors: Cursors
+
+    def put(self, principal: Principal, request: SourceRequest) -> PutSource:
+        """Create or replace. State, watermark and creation time stay what they were: replacing a
+        quarantined source does not release it."""
+        require(principal, Scope.GOVERN)
+        wanted = _source(principal.tenant, request)
+        for _ in range(_ATTEMPTS):
+            read = view_for(self.ledger, principal, (), (wanted.key,))
+            stored = read.sources.get(wanted.key)
+            revision = stored.revision if stored else 0
+            if not validation.still_is(request.if_match, revision):
+                raise PreconditionFailed("The source has changed since it was read.")
+            now = self.clock.now()
+            draft = replace(wanted, created_at=now, updated_at=now)
+            if stored is not None:
+                draft = replace(
+                    draft,
+                    state=stored.state,
+                    erased_through=stored.erased_through,
+                    created_at=stored.created_at,
+                )
+            try:
+                source = self.ledger.put_source(draft, expected_revision=revision)
+            except Conflict as error:
+                if error.code != "version-conflict":
+                    raise
+                continue
+            return PutSource(source, created=stored is None)
+        raise Conflict("The source is being changed by others; try again.")
+
+    def list_sources(self, principal: Principal, *, limit: int, cursor: str | None) -> Page[Source]:
+        if not oversees(principal):
+            require(principal, Scope.GOVERN)
+        view_for(self.ledger, principal)
+        listed = listing(principal, "sources")
+        page = self.ledger.list_sources(
+            principal.tenant, limit=limit, cursor=self.cursors.open(cursor, listing=listed)
+        )
+        return Page(page.items, self.cursors.seal(page.next, listing=listed))
+
+
+def _acl(given: tuple[str, ...] | None, tenant: str, field: str) -> Acl | None:
+    return None if given is None else validation.acl(given, tenant=tenant, field=f"{field}.allow")
+
+
+def _label(text: str | None, field: str) -> str | None:
+    if text is None:
+        return None
+    return validation.printable(text, field=field, limit=_MAX_LABEL_CHARACTERS)
+
+
+def _source(tenant: str, request: SourceRequest) -> Source:
+    if request.isolation == "index":
+        raise Unprocessable(
+            "Isolated sources are not available in this deployment.",
+            code="not-available",
+            field="isolation",
+        )
+    if request.isolation != "shared":
+        raise Unprocessable("Isolation is shared or index.", field="isolation")
+    source = Source(
+        key=SourceKey(tenant, validation.source_id(request.source_id)),
+        trust_domain=validation.printable(request.trust_domain, field="trust_domain", limit=128),
+        writers=validation.terms(request.writers, tenant=tenant, field="writers"),
+        default_acl=_acl(request.default_acl, tenant, "default_acl"),
+        max_acl=_acl(request.max_acl, tenant, "max_acl"),
+        sidecar=request.sidecar,
+        mirror_deletes=request.mirror_deletes,
+        classification=_label(request.classification, "classification"),
+        licence=_label(request.licence, "licence"),
+        legal_basis=_label(request.legal_basis, "legal_basis"),
+        retention_class=_label(request.retention_class, "retention_class"),
+    )
+    sources.check_rules(source)
+    return source

@@ -1,0 +1,1 @@
+"""From a document or a drop to a live version."""

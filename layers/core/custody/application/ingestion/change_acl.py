@@ -1,0 +1,98 @@
+"""Change who may read a live document, without a new version of its content."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from custody.application.callers import Seen, find, require
+from custody.application.ingestion.admission import ATTEMPTS, wanted_acl
+from custody.application.ports import Jobs, Ledger
+from custody.application.waiting import Waiting
+from custody.domain.intake import validation
+from custody.domain.jobs import PublishJob
+from custody.domain.ledger import sources
+from custody.domain.model import Acl, Head, Principal, Scope
+from custody.errors import Conflict, Forbidden, NotFound, PreconditionFailed
+
+
+@dataclass(frozen=True, slots=True)
+class AclRequest:
+    document_id: str
+    allow: tuple[str, ...]
+    if_match: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AclChange:
+    """``in_force`` False: what it takes away is taken away already, what it adds is on its way."""
+
+    head: Head
+    acl: Acl
+    in_force: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeAcl:
+    ledger: Ledger
+    jobs: Jobs
+    waiting: Waiting
+
+    def __call__(self, principal: Principal, request: AclRequest) -> AclChange:
+        """Narrowing holds at the next read, widening once this returns with ``in_force``."""
+        if not principal.may(Scope.GOVERN):
+            require(principal, Scope.WRITE)
+        for _ in range(ATTEMPTS):
+            seen = find(self.ledger, principal, request.document_id)
+            acl = _judge(principal, seen, request)
+            head = seen.head
+            if head.version == 0:
+                raise Conflict("Nothing of the document is live.", code="document-not-live")
+            if _is_settled(head, acl):
+                return AclChange(head, acl, in_force=True)
+            if head.narrowed_to != acl or head.accepted_version > head.acl_through:
+                try:
+                    head = self.ledger.narrow(head.key, acl, expected_revision=head.revision)
+                except Conflict as error:
+                    if error.code != "version-conflict":
+                        raise
+                    continue
+            self.jobs.send([PublishJob(head.key, head.version, head.acl_revision + 1)])
+            if set(acl.allow) <= set(head.acl.allow):
+                # Nothing is added, and what is taken away is refused from now on.
+                return AclChange(head, acl, in_force=True)
+            return self._wait(head, acl)
+        raise Conflict("The document is being changed by others; try again.")
+
+    def _wait(self, head: Head, acl: Acl) -> AclChange:
+        def look() -> Head | None:
+            now = self.ledger.head(head.key)
+            if now is None or now.version == 0:
+                raise NotFound("There is no such document.")
+            return now if now.narrowed_to is None else None
+
+        settled = self.waiting.until(look)
+        if settled is None:
+            return AclChange(head, acl, in_force=False)
+        return AclChange(settled, settled.acl, in_force=settled.acl == acl)
+
+
+def _is_settled(head: Head, acl: Acl) -> bool:
+    """Signed, in force, and nothing is on its way that would replace it."""
+    return (
+        head.narrowed_to is None
+        and wanted_acl(head) == acl
+        and head.accepted_version in (head.version, head.acl_through)
+    )
+
+
+def _judge(principal: Principal, seen: Seen, request: AclRequest) -> Acl:
+    tenant = seen.head.key.tenant
+    writes = seen.source is not None and sources.is_writer(principal, seen.source)
+    if tenant != principal.tenant or not (writes or principal.may(Scope.GOVERN)):
+        raise Forbidden("The caller is no writer of this source.", code="not-a-writer")
+    if not validation.still_is(request.if_match, seen.head.revision):
+        raise PreconditionFailed("The document has changed since it was read.")
+    if seen.source is None:
+        raise Conflict("The document's source is not registered.", code="source-not-found")
+    acl = validation.acl(request.allow, tenant=tenant, field="allow")
+    return sources.check_acl(seen.source, acl, field="allow")

@@ -1,0 +1,250 @@
+"""Make versions live: sign, index, wait until a search sees every chunk, then flip the head.
+
+The order is what makes it safe. Nothing is live before its statement is signed and all its chunks
+can be found; a crash after any step is finished by the next delivery, and a version that lost its
+turn meanwhile (superseded, erased, rejected) is taken out of the index again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from custody.application.evidence_files import read_chunks, read_vectors
+from custody.application.failure import Failure, collecting
+from custody.application.ingestion.admission import space_of, wanted_acl
+from custody.application.ingestion.parse import PART_CHUNKS
+from custody.application.ingestion.publish_acl import PublishAcl
+from custody.application.ingestion.rejecting import DROP_CONNECTOR, settle_drop
+from custody.application.ports import Clock, EvidenceIndex, Flip, Jobs, Ledger, ObjectStore, Signer
+from custody.domain.index.candidates import IndexEntry
+from custody.domain.jobs import CleanupJob, PublishJob
+from custody.domain.ledger.drops import DropState
+from custody.domain.model import (
+    Acl,
+    DocumentKey,
+    Head,
+    Source,
+    SourceKey,
+    VersionRecord,
+    VersionState,
+)
+from custody.domain.provenance import merkle, statement
+from custody.domain.provenance.canonical import leaf_bytes
+from custody.domain.provenance.identifiers import chunk_id
+from custody.errors import CustodyError, IntegrityError, NotFound
+
+
+@dataclass(frozen=True, slots=True)
+class _Indexed:
+    """One version whose entries were written and are to be counted after the refresh."""
+
+    job: PublishJob
+    record: VersionRecord
+    acl: Acl
+
+
+@dataclass(frozen=True, slots=True)
+class Publish:
+    ledger: Ledger
+    objects: ObjectStore
+    index: EvidenceIndex
+    signer: Signer
+    jobs: Jobs
+    clock: Clock
+
+    def __call__(self, jobs: Sequence[PublishJob]) -> tuple[Failure[PublishJob], ...]:
+        """One refresh for the whole batch. Returns the jobs that must be delivered again; one
+        job's fault is not another's."""
+        failures: list[Failure[PublishJob]] = []
+        indexed: list[_Indexed] = []
+        unique = list(dict.fromkeys(jobs))
+        for job in unique:
+            if job.acl_revision == 0:
+                with collecting(failures, job):
+                    written = self._index(job)
+                    if written is not None:
+                        indexed.append(written)
+        failures += self._make_live(indexed)
+        for job in unique:
+            if job.acl_revision > 0:
+                with collecting(failures, job):
+                    self._publish_acl(job.key)
+        return tuple(failures)
+
+    # --- sign and index ---
+
+    def _index(self, job: PublishJob) -> _Indexed | None:
+        record = self.ledger.version(job.key, job.version)
+        if record is None:
+            return None
+        if record.state not in (VersionState.PENDING, VersionState.ACTIVE):
+            self._clean_up(record.key, record.version)
+            return None
+        if record.parts_total == 0 or len(record.parts_done) != record.parts_total:
+            raise IntegrityError("Parts of the version are missing.", code="parts-missing")
+        source = self.ledger.source(SourceKey(record.key.tenant, record.source_id))
+        head = self.ledger.head(record.key)
+        if source is None or head is None:
+            raise IntegrityError("The version's source or head is missing.", code="source-missing")
+        try:
+            chunks = read_chunks(self.objects, record)
+            vectors = np.concatenate(
+                [
+                    read_vectors(self.objects, record, part, _rows(record, part))
+                    for part in range(record.parts_total)
+                ]
+            )
+        except (NotFound, IntegrityError):
+            if self._is_over(record):
+                self._clean_up(record.key, record.version)
+                return None
+            raise
+        leaves = [merkle.leaf_hash(leaf_bytes(chunk)) for chunk in chunks]
+        record = self._sign(record, source, head, merkle.root(leaves).hex())
+        if record.envelope is None:
+            self._clean_up(record.key, record.version)  # it ended while it was being signed
+            return None
+        live = record.state is VersionState.ACTIVE
+        acl = wanted_acl(head) if live and head.version == record.version else record.acl
+        paths = merkle.audit_paths(leaves)
+        space = space_of(record.key)
+        self.index.ensure(
+            space, model_revision=record.model_revision or "", dimensions=vectors.shape[1]
+        )
+        self.index.put(
+            space,
+            [
+                IndexEntry(
+                    chunk_id=chunk_id(
+                        record.key.tenant,
+                        record.source_id,
+                        record.key.document_id,
+                        record.version,
+                        chunk.ordinal,
+                    ),
+                    key=record.key,
+                    source_id=record.source_id,
+                    trust_domain=source.trust_domain,
+                    version=record.version,
+                    ordinal=chunk.ordinal,
+                    title=chunk.title,
+                    heading=chunk.heading,
+                    page=chunk.page,
+                    text=chunk.text,
+                    acl=acl.allow,
+                    proof=tuple(sibling.hex() for sibling in path),
+                    chunk_count=len(chunks),
+                    version_digest=record.content_sha256,
+                    model_revision=record.model_revision or "",
+                    vector=vector,
+                    metadata=record.metadata,
+                    observed_at=record.observed_at,
+                    valid_from=record.valid_from,
+                    valid_to=record.valid_to,
+                )
+                for chunk, vector, path in zip(chunks, vectors, paths, strict=True)
+            ],
+        )
+        return _Indexed(job, record, acl)
+
+    def _sign(self, record: VersionRecord, source: Source, head: Head, root: str) -> VersionRecord:
+        if record.envelope is not None:
+            if record.chunk_root != root:
+                raise IntegrityError(
+                    "The chunks are not those that were signed.", code="root-mismatch"
+                )
+            return record
+        now = self.clock.now()
+        payload = statement.build(
+            record,
+            source,
+            chunk_root=root,
+            chunk_count=record.chunk_count,
+            acl=record.acl,
+            acl_revision=0,
+            signed_at=now,
+            supersedes=head.version or None,
+        )
+        signed = replace(
+            record,
+            chunk_root=root,
+            statement_id=statement.statement_id(payload),
+            envelope=self.signer.sign(statement.PAYLOAD_TYPE, payload),
+            published_at=now,
+        )
+        return self.ledger.signed(signed)
+
+    def _is_over(self, record: VersionRecord) -> bool:
+        again = self.ledger.version(record.key, record.version)
+        return again is None or again.state not in (VersionState.PENDING, VersionState.ACTIVE)
+
+    # --- count and flip ---
+
+    def _make_live(self, indexed: Sequence[_Indexed]) -> list[Failure[PublishJob]]:
+        if not indexed:
+            return []
+        try:
+            self.index.refresh({space_of(item.record.key) for item in indexed})
+        except CustodyError as error:
+            return [Failure(item.job, error) for item in indexed]
+        failures: list[Failure[PublishJob]] = []
+        for item in indexed:
+            with collecting(failures, item.job):
+                self._flip(item.record, item.acl)
+        return failures
+
+    def _flip(self, record: VersionRecord, indexed_acl: Acl) -> None:
+        key, version = record.key, record.version
+        found = self.index.count(space_of(key), key, version)
+        if found != record.chunk_count:
+            if self._is_over(record):
+                self._clean_up(key, version)
+                return
+            raise IntegrityError(
+                f"A search sees {found} of {record.chunk_count} chunks.", code="index-incomplete"
+            )
+        head = self.ledger.flip(Flip(record))
+        if head is None:
+            self._clean_up(key, version)
+            return
+        for former in self._superseded_before(key, version):
+            self._clean_up(key, former)
+        if record.connector == DROP_CONNECTOR:
+            self._settle_drop(record)
+        if head.narrowed_to is not None:
+            # The ACL was changed while this version was on its way: the change stands.
+            self._publish_acl(key)
+        elif head.version == version and head.acl != indexed_acl:
+            # It changed between reading the head and writing the entries of a live version.
+            self.index.set_acl(space_of(key), key, version, head.acl)
+            self.index.refresh((space_of(key),))
+
+    def _settle_drop(self, record: VersionRecord) -> None:
+        source = SourceKey(record.key.tenant, record.source_id)
+        drop = self.ledger.drop(source, record.name)
+        if drop is not None and drop.version == record.version and drop.state is DropState.PENDING:
+            settle_drop(self.ledger, drop, DropState.ACTIVE, (), self.clock)
+
+    def _superseded_before(self, key: DocumentKey, version: int) -> Iterable[int]:
+        """The newest superseded version: its predecessors were cleaned up when it went live."""
+        cursor: str | None = str(version)
+        while cursor is not None:
+            page = self.ledger.versions(key, limit=25, cursor=cursor)
+            for record in page.items:
+                if record.state is VersionState.SUPERSEDED and record.version < version:
+                    return (record.version,)
+            cursor = page.next
+        return ()
+
+    def _clean_up(self, key: DocumentKey, version: int) -> None:
+        self.jobs.send([CleanupJob(key, version)])
+
+    def _publish_acl(self, key: DocumentKey) -> None:
+        PublishAcl(self.ledger, self.index, self.signer, self.clock)(key)
+
+
+def _rows(record: VersionRecord, part: int) -> int:
+    return min(PART_CHUNKS, record.chunk_count - part * PART_CHUNKS)

@@ -1,0 +1,69 @@
+"""Step two of an ACL change: sign it, let the index follow, then put it in force."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from custody.application.ingestion.admission import ATTEMPTS, space_of
+from custody.application.ports import Clock, EvidenceIndex, Ledger, Signer
+from custody.domain.model import Acl, DocumentKey, Head, Source, SourceKey, VersionRecord
+from custody.domain.provenance import statement
+from custody.errors import Conflict, IntegrityError
+
+
+@dataclass(frozen=True, slots=True)
+class PublishAcl:
+    ledger: Ledger
+    index: EvidenceIndex
+    signer: Signer
+    clock: Clock
+
+    def __call__(self, key: DocumentKey) -> None:
+        """Publishes the ACL that is wanted now, whichever request asked for it. The index widens
+        before the ledger does, so a document that has become readable can be found at once."""
+        for _ in range(ATTEMPTS):
+            head = self.ledger.head(key)
+            if head is None or head.version == 0 or head.narrowed_to is None:
+                return
+            record = self.ledger.version(key, head.version)
+            source = self.ledger.source(SourceKey(key.tenant, head.source_id))
+            if record is None or source is None:
+                raise IntegrityError(
+                    "The live version's record or source is missing.", code="source-missing"
+                )
+            if self._publish(head, head.narrowed_to, record, source):
+                return
+        raise Conflict("The ACL is being changed by others.")
+
+    def _publish(self, head: Head, acl: Acl, record: VersionRecord, source: Source) -> bool:
+        revision = head.acl_revision + 1
+        payload = statement.build(
+            record,
+            source,
+            chunk_root=head.chunk_root or "",
+            chunk_count=head.chunk_count,
+            acl=acl,
+            acl_revision=revision,
+            signed_at=self.clock.now(),
+            supersedes=_supersedes(head),
+        )
+        envelope = self.signer.sign(statement.PAYLOAD_TYPE, payload)
+        space = space_of(head.key)
+        self.index.set_acl(space, head.key, head.version, acl)
+        self.index.refresh((space,))
+        after = self.ledger.flip_acl(
+            head.key,
+            version=head.version,
+            acl_revision=revision,
+            acl=acl,
+            statement_id=statement.statement_id(payload),
+            envelope=envelope,
+        )
+        return after is not None
+
+
+def _supersedes(head: Head) -> int | None:
+    """As the statement that is in force says."""
+    if head.envelope is None:
+        raise IntegrityError("The live version has no statement.", code="statement-missing")
+    return statement.parse(head.envelope.payload).supersedes

@@ -1,0 +1,95 @@
+"""Keep what was refused: a copy under the reject prefix, with the reason beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from custody.application.ports import Clock, Ledger, ObjectStore
+from custody.domain.ledger.drops import Drop, DropState
+from custody.domain.model import ObjectRef, SourceKey, VersionRecord, VersionState
+from custody.domain.provenance.canonical import canonical_json
+from custody.domain.storage import object_keys
+from custody.domain.timestamps import format_rfc3339
+from custody.errors import Conflict, CustodyError
+
+DROP_CONNECTOR = "s3"
+MAX_COPIED_BYTES = 1_000_000_000  # S3 copies 5 GB in one call, a function's time allows less
+
+
+@dataclass(frozen=True, slots=True)
+class Rejecting:
+    ledger: Ledger
+    objects: ObjectStore
+    clock: Clock
+
+    def keep(self, incoming_key: str, ref: ObjectRef, error: CustodyError) -> None:
+        """Copy the object and write ``<copy>.reason.json``; of one that is too large to copy in
+        one call only the reason, and it stays where it was dropped. Raises NotFound when the
+        object is gone."""
+        copy = object_keys.rejected(incoming_key)
+        if ref.size <= MAX_COPIED_BYTES:
+            self.objects.copy(ref, copy)
+        reason = {
+            "reasons": [error.code],
+            "detail": error.detail,
+            "field": error.field,
+            "key": incoming_key,
+            "size": ref.size,
+            "rejected_at": format_rfc3339(self.clock.now()),
+        }
+        self.objects.put(
+            copy + object_keys.REASON_SUFFIX,
+            canonical_json(reason),
+            content_type="application/json",
+        )
+
+    def version(
+        self, record: VersionRecord, error: CustodyError, *, keep_copy: bool = True
+    ) -> None:
+        """Refuse a PENDING version. Its record is closed last, so that a repeat after a crash
+        does all of it again. ``keep_copy`` False: nothing is wrong with the file itself."""
+        if record.connector == DROP_CONNECTOR:
+            self._drop(record, error, keep_copy)
+        self.ledger.reject(record.key, record.version, (error.code,))
+
+    def _drop(self, record: VersionRecord, error: CustodyError, keep_copy: bool) -> None:
+        source = SourceKey(record.key.tenant, record.source_id)
+        drop = self.ledger.drop(source, record.name)
+        if drop is None or drop.version != record.version:
+            return
+        if keep_copy and not self._keep_pinned(
+            record, object_keys.incoming(source, record.name), error
+        ):
+            return
+        settle_drop(self.ledger, drop, DropState.REJECTED, (error.code,), self.clock)
+
+    def _keep_pinned(self, record: VersionRecord, incoming: str, error: CustodyError) -> bool:
+        """False when the version was erased meanwhile: then nothing of it is kept."""
+        self.keep(incoming, record.raw, error)
+        now = self.ledger.version(record.key, record.version)
+        if now is not None and now.state is not VersionState.ERASED:
+            return True
+        copy = object_keys.rejected(incoming)
+        for key in (copy, copy + object_keys.REASON_SUFFIX):
+            self.objects.delete_object(key)
+        return False
+
+
+def settle_drop(
+    ledger: Ledger, drop: Drop, state: DropState, reasons: Sequence[str], clock: Clock
+) -> None:
+    """Say what became of the version that ``drop`` names; a newer upload has its own story."""
+    version = drop.version
+    while drop.version == version and (drop.state, drop.reasons) != (state, tuple(reasons)):
+        try:
+            ledger.put_drop(
+                replace(drop, state=state, reasons=tuple(reasons), updated_at=clock.now())
+            )
+        except Conflict:
+            again = ledger.drop(drop.source, drop.name)
+            if again is None:
+                return
+            drop = again
+        else:
+            return

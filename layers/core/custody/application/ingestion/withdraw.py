@@ -1,0 +1,59 @@
+"""Close a document whose access is no longer known.
+
+A sidecar governs access. Where one can't be followed, nobody may read the document until it is
+mended, whatever was published before: in the other order of the same two uploads nothing would
+have been published at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from custody.application.ingestion.admission import ATTEMPTS, wanted_acl
+from custody.application.ports import Jobs, Ledger
+from custody.domain.jobs import PublishJob
+from custody.domain.model import Acl, DocumentKey, Head, VersionRecord, VersionState
+from custody.errors import Conflict
+
+NOBODY = Acl(())
+
+
+def withdraw(ledger: Ledger, jobs: Jobs, key: DocumentKey, reason: str) -> None:
+    """Versions on their way are rejected; the live one is narrowed to nobody."""
+    for _ in range(ATTEMPTS):
+        head = ledger.head(key)
+        if head is None:
+            return
+        for record in _waiting(ledger, head):
+            ledger.reject(key, record.version, (reason,))
+        head = ledger.head(key)
+        if head is None or head.version == 0:
+            return
+        try:
+            if wanted_acl(head) != NOBODY:
+                head = ledger.narrow(key, NOBODY, expected_revision=head.revision)
+        except Conflict as error:
+            if error.code != "version-conflict":
+                raise
+            continue
+        if head.narrowed_to is not None:
+            jobs.send([PublishJob(key, head.version, head.acl_revision + 1)])
+        return
+    raise Conflict("The document is being changed by others.")
+
+
+def _waiting(ledger: Ledger, head: Head) -> Iterator[VersionRecord]:
+    floor = max(head.version, head.erased_through)
+    if head.accepted_version <= floor:
+        return
+    cursor: str | None = None
+    while True:
+        page = ledger.versions(head.key, limit=25, cursor=cursor)
+        for record in page.items:
+            if record.version <= floor:
+                return
+            if record.state is VersionState.PENDING:
+                yield record
+        cursor = page.next
+        if cursor is None:
+            return

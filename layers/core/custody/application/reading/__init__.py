@@ -1,0 +1,1 @@
+"""From a question to verified evidence, an answer, and its replay."""

@@ -1,0 +1,1 @@
+"""What an index holds, what it is asked and what it proposes."""

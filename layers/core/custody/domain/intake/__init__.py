@@ -1,0 +1,1 @@
+"""What a caller or a file may say, and in which order it counts."""

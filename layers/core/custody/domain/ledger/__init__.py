@@ -1,0 +1,1 @@
+"""The rules by which the ledger decides: access, sources, drops, erasures, transitions."""

@@ -1,0 +1,1 @@
+"""What a signature covers and how it is proven: digests, trees, statements, envelopes."""

@@ -1,0 +1,1 @@
+"""How evidence is ordered and judged: fusion, reputation, routes, rewrites, sufficiency."""

@@ -1,0 +1,1 @@
+"""Where objects lie and how chunks are written there."""

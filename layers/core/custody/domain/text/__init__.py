@@ -1,0 +1,1 @@
+"""What is read out of text: terms, questions, media types, hygiene, duplicates."""

@@ -1,0 +1,1 @@
+"""Every port in memory, for tests and benchmarks. Not part of what is deployed."""

@@ -1,0 +1,80 @@
+"""Signs with a P-256 key held in this process: for one machine, benchmarks and tests.
+
+The same form as KMS gives: DER, over the SHA-256 of the PAE that is computed here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
+
+from custody.domain.model import Envelope, KeyState, VerificationKey
+from custody.domain.provenance.dsse import pae
+from custody.domain.provenance.keys import keyid
+from custody.errors import ConfigurationError
+
+_PREHASHED = ec.ECDSA(Prehashed(SHA256()))
+
+
+class LocalSigner:
+    """``purpose``: "ingestion" or "policy". ``not_before``: when the key came into use."""
+
+    def __init__(
+        self, private_key: ec.EllipticCurvePrivateKey, purpose: str, *, not_before: datetime
+    ) -> None:
+        if not isinstance(private_key.curve, ec.SECP256R1):
+            raise ConfigurationError("A signing key must lie on the curve P-256.")
+        public = private_key.public_key()
+        self._private_key = private_key
+        self._key = VerificationKey(
+            keyid=keyid(public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)),
+            purpose=purpose,
+            public_key_pem=public.public_bytes(
+                Encoding.PEM, PublicFormat.SubjectPublicKeyInfo
+            ).decode("ascii"),
+            state=KeyState.ACTIVE,
+            not_before=not_before,
+        )
+
+    @classmethod
+    def generate(cls, purpose: str, *, not_before: datetime) -> LocalSigner:
+        return cls(ec.generate_private_key(ec.SECP256R1()), purpose, not_before=not_before)
+
+    @classmethod
+    def from_pem(cls, path: Path, purpose: str, *, not_before: datetime) -> LocalSigner:
+        """Raises ConfigurationError for a file that holds no unencrypted P-256 private key."""
+        try:
+            key = load_pem_private_key(path.read_bytes(), password=None)
+        except (OSError, ValueError, TypeError) as error:
+            raise ConfigurationError(f"{path.name} holds no private key in PEM: {error}") from None
+        if not isinstance(key, ec.EllipticCurvePrivateKey):
+            raise ConfigurationError(f"{path.name} holds another kind of key than ECDSA P-256.")
+        return cls(key, purpose, not_before=not_before)
+
+    def private_pem(self) -> bytes:
+        """PKCS #8 in PEM, unencrypted: the caller guards it."""
+        return self._private_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+    def sign(self, payload_type: str, payload: bytes) -> Envelope:
+        digest = hashlib.sha256(pae(payload_type, payload)).digest()
+        return Envelope(
+            payload_type=payload_type,
+            payload=payload,
+            keyid=self._key.keyid,
+            signature=self._private_key.sign(digest, _PREHASHED),
+        )
+
+    def verification_key(self) -> VerificationKey:
+        return self._key
