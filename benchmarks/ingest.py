@@ -132,12 +132,12 @@ def main() -> int:
     product_seconds = 0.0
     chunks = 0
     with chosen(options.index, Progress(quiet=console.quiet)) as index:
-        service = inprocess.assemble(index=index, model=model, embedder=embedder)  # type: ignore[arg-type]
+        bench = inprocess.assemble(index=index, model=model, embedder=embedder)  # type: ignore[arg-type]
         for turn in track(range(TURNS + 1), "Ingesting", console=console, transient=True):
             batch = list(islice(documents, DOCUMENTS_A_TURN))
             embedder.texts.clear()
             began = time.perf_counter()
-            for _ in service.ingest(iter(batch)):
+            for _ in bench.ingest(iter(batch)):
                 pass
             product_seconds += time.perf_counter() - began
             encoded = encode(embedder.texts)  # not counted

@@ -8,37 +8,23 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from custody.adapters.ecdsa_verifier import EcdsaVerifier
 from custody.adapters.model_manifest import load_model
 from custody.adapters.onnx_embedder import OnnxEmbedder
-from custody.adapters.packaged_policies import packaged_policies
 from custody.adapters.parsers import FormatParser
-from custody.adapters.sealed_cursors import SealedCursors
-from custody.adapters.system_clock import RandomIdentifiers, SystemClock
+from custody.adapters.system_clock import SystemClock
 from custody.adapters.token_chunker import TokenChunker
-from custody.application.erasure.propagate import Propagate
 from custody.application.failure import Failure
-from custody.application.governance.active_policies import ActivePolicies
-from custody.application.governance.deploy_policies import DeployPolicies
-from custody.application.governance.source_registry import Govern, SourceRequest
-from custody.application.ingestion.accept_document import Accept, DocumentRequest
-from custody.application.ingestion.embed import Embed
-from custody.application.ingestion.parse import Parse
-from custody.application.ingestion.publish import Publish
-from custody.application.ingestion.rejecting import Rejecting
+from custody.application.governance.source_registry import SourceRequest
+from custody.application.ingestion.accept_document import DocumentRequest
 from custody.application.ports import Embedder, EvidenceIndex, Ledger
-from custody.application.reading.evidence_check import EvidenceCheck
-from custody.application.reading.retrieval import Retriever
-from custody.application.reading.search import Search
+from custody.bootstrap import Service
 from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, ParseJob, PublishJob
 from custody.domain.model import Principal, Scope
 from custody.domain.text.embedding_model import EmbeddingModel
 from custody_memory.jobs import MemoryJobs
 from custody_memory.ledger import MemoryLedger
-from custody_memory.objects import MemoryObjects
-from custody_memory.policies import MemoryPolicies
+from custody_memory.ports import FixedLimits, MemoryPorts
 from custody_memory.signer import LocalSigner
-from custody_memory.traces import MemoryTraces
 
 TENANT = "bench"
 SOURCE = "corpus"
@@ -62,14 +48,8 @@ def load(name: str) -> EmbeddingModel:
 @dataclass(frozen=True, slots=True)
 class InProcess:
     principal: Principal
-    accept: Accept
-    parse: Parse
-    embed: Embed
-    publish: Publish
-    propagate: Propagate
-    search: Search
+    service: Service
     jobs: MemoryJobs
-    ledger: Ledger
 
     def ingest(self, requests: Iterator[DocumentRequest]) -> Iterator[int]:
         """Ingest one batch after another; yields how many documents are live so far.
@@ -79,11 +59,11 @@ class InProcess:
         parts: list[EmbedJob] = []
         versions: list[PublishJob] = []
         handlers: Mapping[type, object] = {
-            ParseJob: self.parse,
+            ParseJob: self.service.parse,
             EmbedJob: parts.append,
             PublishJob: versions.append,
-            CleanupJob: self.propagate,
-            EraseJob: self.propagate,
+            CleanupJob: self.service.propagate,
+            EraseJob: self.service.propagate,
         }
 
         def drain() -> None:
@@ -91,18 +71,18 @@ class InProcess:
 
         live = 0
         for request in requests:
-            self.accept.from_api(self.principal, request)
+            self.service.accept.from_api(self.principal, request)
             drain()
             if len(parts) >= EMBED_BATCH:
-                _done(self.embed, parts)
+                _done(self.service.embed, parts)
                 drain()
             if len(versions) >= PUBLISH_BATCH:
-                live += _done(self.publish, versions)
+                live += _done(self.service.publish, versions)
                 drain()
                 yield live
-        _done(self.embed, parts)
+        _done(self.service.embed, parts)
         drain()
-        yield live + _done(self.publish, versions)
+        yield live + _done(self.service.publish, versions)
 
 
 def _done[J](step: Callable[[Sequence[J]], Sequence[Failure[J]]], waiting: list[J]) -> int:
@@ -121,28 +101,30 @@ def assemble(
     ledger: Ledger | None = None,
 ) -> InProcess:
     """A service with one registered source, its keys registered and its policies signed."""
-    clock = SystemClock()
-    ledger, jobs = ledger or MemoryLedger(), MemoryJobs()
-    objects, traces, policies = MemoryObjects(clock), MemoryTraces(clock), MemoryPolicies()
-    verifier = EcdsaVerifier()
-    since = clock.now() - timedelta(minutes=1)
-    signer = LocalSigner.generate("ingestion", not_before=since)
-    DeployPolicies(
-        ledger=ledger,
-        policies=policies,
-        ingestion=signer,
-        policy=LocalSigner.generate("policy", not_before=since),
-        verifier=verifier,
-        packaged=packaged_policies(),
-    )()
+    since = SystemClock().now() - timedelta(minutes=1)
+    jobs = MemoryJobs()
+    ports = MemoryPorts(
+        index=index,
+        embedder=embedder or OnnxEmbedder(model),
+        parser=FormatParser(),
+        chunker=TokenChunker(model),
+        signers={
+            purpose: LocalSigner.generate(purpose, not_before=since)
+            for purpose in ("ingestion", "policy")
+        },
+        ledger=ledger or MemoryLedger(),
+        queue=jobs,
+    )
+    service = Service(ports, FixedLimits())
+    service.deploy_policies()
     principal = Principal(
         "bench",
         TENANT,
         groups=frozenset({"readers"}),
         scopes=frozenset(scope.value for scope in Scope),
-        issued_at=clock.now(),
+        issued_at=ports.clock.now(),
     )
-    Govern(ledger, clock, SealedCursors(ledger.page_secret)).put(
+    service.govern.put(
         principal,
         SourceRequest(
             SOURCE,
@@ -151,28 +133,4 @@ def assemble(
             default_acl=("group:readers",),
         ),
     )
-    used = embedder or OnnxEmbedder(model)
-    rejecting = Rejecting(ledger, objects, clock)
-    retriever = Retriever(
-        index=index,
-        ledger=ledger,
-        check=EvidenceCheck(verifier),
-        policies=ActivePolicies(policies, verifier),
-    )
-    return InProcess(
-        principal=principal,
-        accept=Accept(ledger, objects, index, jobs, clock),
-        parse=Parse(ledger, objects, FormatParser(), TokenChunker(model), jobs, rejecting),
-        embed=Embed(ledger, objects, used, jobs, rejecting),
-        publish=Publish(ledger, objects, index, signer, jobs, clock),
-        propagate=Propagate(ledger, objects, index, clock),
-        search=Search(
-            retriever=retriever,
-            embedder=used,
-            traces=traces,
-            clock=clock,
-            ids=RandomIdentifiers(),
-        ),
-        jobs=jobs,
-        ledger=ledger,
-    )
+    return InProcess(principal, service, jobs)

@@ -21,7 +21,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from statistics import fmean, median
 from typing import Any
@@ -133,14 +133,14 @@ def measure(client: OpenSearch, prefix: str, console: Console) -> dict[str, obje
     recorder: Any = Recorded(client)
     index: Any = Counted(OpenSearchIndex(recorder, prefix))
     ledger: Any = Counted(MemoryLedger())
-    service = inprocess.assemble(
+    bench = inprocess.assemble(
         index=index, ledger=ledger, model=inprocess.load("minilm"), embedder=SeededVectors()
     )
     corpus = [
         DocumentRequest(f"d{place}", inprocess.SOURCE, text.encode(), "text/plain", title=title)
         for place, (title, text) in enumerate(samples.documents(DOCUMENTS, words=WORDS))
     ]
-    batches = service.ingest(iter(corpus))
+    batches = bench.ingest(iter(corpus))
     for _ in track(
         batches,
         "Publishing",
@@ -152,7 +152,7 @@ def measure(client: OpenSearch, prefix: str, console: Console) -> dict[str, obje
     chance = random.Random(11)
     common = samples.vocabulary(300, 7)  # the corpus's most frequent words: both legs are full
     questions = [" ".join(chance.sample(common, 8)) for _ in range(QUESTIONS)]
-    ask = service.search
+    ask = bench.service.search
     walls, bares, trips, sizes = [], [], [], []
     live: list[float] = []
     replies: dict[str, Any] = {}
@@ -161,9 +161,9 @@ def measure(client: OpenSearch, prefix: str, console: Console) -> dict[str, obje
             index.calls.clear()
             ledger.calls.clear()
             request = SearchRequest(question, k=10, route="hybrid")
-            found, wall, cpu = timed(lambda request=request: ask(service.principal, request))
+            found, wall, cpu = timed(partial(ask, bench.principal, request))
             body = bare(recorder.body)
-            reply, bare_wall, bare_cpu = timed(lambda body=body: client.msearch(body=body))
+            reply, bare_wall, bare_cpu = timed(partial(client.msearch, body=body))
             if turn == 0:
                 continue  # warms the node and the caches
             chunks = {
@@ -183,7 +183,7 @@ def measure(client: OpenSearch, prefix: str, console: Console) -> dict[str, obje
     for _ in range(ROUNDS):
         for question, recorder.replay in replies.items():
             request = SearchRequest(question, k=10, route="hybrid")
-            _, _, cpu = timed(lambda request=request: ask(service.principal, request))
+            _, _, cpu = timed(partial(ask, bench.principal, request))
             own.setdefault(question, []).append(cpu)
     return {
         "own_cpu_ms_p50": round(median(map(min, own.values())) * 1000, 3),

@@ -43,13 +43,13 @@ def requests(data: scifact.SciFact) -> Iterator[DocumentRequest]:
 
 
 def measure(
-    service: inprocess.InProcess, data: scifact.SciFact, route: str, console: Console
+    bench: inprocess.InProcess, data: scifact.SciFact, route: str, console: Console
 ) -> dict[str, float]:
     gains, recalls = [], []
     judged = [(claim, relevance) for claim, relevance in data.judged.items()]
     for claim, relevance in track(judged, f"Searching, {route}", console=console, transient=True):
-        found = service.search(
-            service.principal, SearchRequest(data.claims[claim], k=DEPTH, route=route)
+        found = bench.service.search(
+            bench.principal, SearchRequest(data.claims[claim], k=DEPTH, route=route)
         )
         ranking = roll_up([item.key.document_id for item in found.results])
         gains.append(ndcg(ranking, relevance, 10))
@@ -73,8 +73,8 @@ def main() -> int:
     cache = inprocess.ROOT / ".local" / "cache" / "vectors.sqlite"
     embedder = CachedEmbedder(OnnxEmbedder(model), cache)
     with chosen(options.index, Progress(quiet=console.quiet)) as index:
-        service = inprocess.assemble(index=index, model=model, embedder=embedder)
-        ingested = service.ingest(requests(data))
+        bench = inprocess.assemble(index=index, model=model, embedder=embedder)
+        ingested = bench.ingest(requests(data))
         counts = track(
             ingested,
             "Ingesting",
@@ -92,7 +92,7 @@ def main() -> int:
             "claims": len(data.judged),
         }
         for route in ROUTES:
-            figures[route] = measure(service, data, route, console)
+            figures[route] = measure(bench, data, route, console)
     if not options.json:
         for route in ROUTES:
             print(route, figures[route])

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 TARGET = ROOT / "docs" / "openapi.json"
 
 
-def routes() -> Iterator[tuple[str, Route]]:
+def routes() -> Iterator[tuple[str, Route[Any]]]:
     """Every route of every function that serves HTTP, with the function's name."""
     for path in sorted((ROOT / "functions").glob("*/app.py")):
         spec = importlib.util.spec_from_file_location(f"openapi_{path.parent.name}", path)

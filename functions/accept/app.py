@@ -11,6 +11,7 @@ from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from custody import bootstrap
 from custody.application.ingestion.accept_drop import DropEvent
 from custody.batches import Batches
+from custody.bootstrap import Service
 from custody.domain.provenance.canonical import parse_json
 from custody.errors import IntegrityError
 
@@ -60,10 +61,11 @@ def _drop_event(record: object, bucket: str) -> DropEvent:
         raise _malformed("a key that is not UTF-8") from None
 
 
-def accept(record: SQSRecord) -> Mapping[str, float]:
-    drops = bootstrap.accept_drop()
+def accept(service: Service, record: SQSRecord) -> Mapping[str, float]:
+    drops = service.accept_drop
     results = [drops(event) for event in drop_events(record.body, bucket=drops.bucket)]
     return Counter(f"Drop{result.result.value.capitalize()}" for result in results)
 
 
-handler = Batches("accept", accept)
+batches = Batches("accept", accept)
+handler = batches.handler(bootstrap.service)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from aws_lambda_powertools import Logger
 
 from custody import bootstrap
+from custody.bootstrap import Service
 from custody.errors import CustodyError, Unauthenticated
 from custody.http.principal import principal_to_context
 
@@ -21,9 +22,9 @@ class Unauthorized(Exception):
         super().__init__("Unauthorized")
 
 
-def handler(event: Mapping[str, Any], _context: object) -> dict[str, object]:
+def authorize(service: Service, event: Mapping[str, Any]) -> dict[str, object]:
     try:
-        principal = bootstrap.authorizer()(str(event.get("authorizationToken") or ""))
+        principal = service.authorizer(str(event.get("authorizationToken") or ""))
     except Unauthenticated as error:
         logger.info("refused", extra={"code": error.code})
         raise Unauthorized from None
@@ -51,3 +52,10 @@ def _whole_stage(method_arn: str) -> str:
     own scope."""
     api, stage = method_arn.split("/")[:2]
     return f"{api}/{stage}/*"
+
+
+def answering(service: Callable[[], Service]) -> Callable[[Mapping[str, Any], object], object]:
+    return lambda event, _context: authorize(service(), event)
+
+
+handler = answering(bootstrap.service)

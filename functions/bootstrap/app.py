@@ -7,25 +7,28 @@ from __future__ import annotations
 
 import json
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from aws_lambda_powertools import Logger
 
 from custody import bootstrap
+from custody.bootstrap import Service
 from custody.errors import BadRequest, CustodyError
 
 logger = Logger(service="bootstrap", level="INFO")
 SECONDS_TO_ANSWER = 10
 
+type Deployed = dict[str, object]
 
-def handler(event: Mapping[str, Any], context: Any) -> dict[str, object]:
+
+def deploy(service: Callable[[], Service], event: Mapping[str, Any], context: Any) -> Deployed:
     url = event.get("ResponseURL")
     if url is None:
-        return _run(event)
+        return _run(service, event)
     # whatever goes wrong must be answered: CloudFormation would wait for an hour
     try:
-        data, status, reason = _run(event), "SUCCESS", "Done."
+        data, status, reason = _run(service, event), "SUCCESS", "Done."
     except CustodyError as error:
         logger.exception("bootstrap failed", extra={"code": error.code})
         data, status, reason = {}, "FAILED", f"{error.code}: {error.detail}"
@@ -36,13 +39,13 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, object]:
     return data
 
 
-def _run(event: Mapping[str, Any]) -> dict[str, object]:
+def _run(service: Callable[[], Service], event: Mapping[str, Any]) -> Deployed:
     kind = event.get("RequestType")
     if kind == "Delete":
         return {}  # keys and policies are the ledger's; they go with it
     if kind not in ("Create", "Update"):
         raise BadRequest("RequestType is Create, Update or Delete.", field="RequestType")
-    deployed = bootstrap.deploy_policies()()
+    deployed = service().deploy_policies()
     logger.info(
         "bootstrapped",
         extra={"registered": list(deployed.registered), "signed": list(deployed.signed)},
@@ -84,3 +87,10 @@ def _answer(
     )
     with urllib.request.urlopen(request, timeout=SECONDS_TO_ANSWER):  # noqa: S310
         logger.info("answered", extra={"status": status})
+
+
+def answering(service: Callable[[], Service]) -> Callable[[Mapping[str, Any], Any], Deployed]:
+    return lambda event, context: deploy(service, event, context)
+
+
+handler = answering(bootstrap.service)

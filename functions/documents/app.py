@@ -12,8 +12,9 @@ from pydantic import Field, StringConstraints
 from custody import bootstrap
 from custody.application.ingestion.accept_document import DocumentRequest
 from custody.application.ingestion.change_acl import AclRequest
+from custody.application.ingestion.post_document import Published
 from custody.application.ingestion.uploads import UploadRequest
-from custody.application.reading.documents import Published
+from custody.bootstrap import Service
 from custody.domain.ledger.drops import Drop
 from custody.domain.model import Acl, Head, Inspection, Scope, VersionRecord, VersionState
 from custody.domain.provenance import dsse
@@ -292,8 +293,7 @@ def _drop(drop: Drop) -> DropReply:
     )
 
 
-api = Api("documents", bootstrap.edge)
-handler = api
+api = Api[Service]("documents")
 
 
 @api.route(
@@ -305,12 +305,12 @@ handler = api
     headers=GUARDED_HEADERS,
     replies={200: PublishedReply, 201: PublishedReply, 202: PublishedReply},
 )
-def put_document(request: Request[DocumentBody, None]) -> Reply:
+def put_document(service: Service, request: Request[DocumentBody, None]) -> Reply:
     body = request.body
     content, content_type = _content(body)
 
     def run() -> Reply:
-        published = bootstrap.documents().put(
+        published = service.post_document(
             request.principal,
             DocumentRequest(
                 document_id=body.document_id,
@@ -328,7 +328,7 @@ def put_document(request: Request[DocumentBody, None]) -> Reply:
         )
         return _published(published)
 
-    return once(bootstrap.idempotency, request, run)
+    return once(service, request, run)
 
 
 @api.route(
@@ -339,9 +339,9 @@ def put_document(request: Request[DocumentBody, None]) -> Reply:
     query=DocumentsQuery,
     replies={200: DocumentsReply},
 )
-def list_documents(request: Request[None, DocumentsQuery]) -> Reply:
+def list_documents(service: Service, request: Request[None, DocumentsQuery]) -> Reply:
     query = request.query
-    page = bootstrap.documents().list_documents(
+    page = service.documents.list_documents(
         request.principal,
         source_id=query.source_id,
         state=None if query.state is None else VersionState(query.state),
@@ -363,8 +363,8 @@ def list_documents(request: Request[None, DocumentsQuery]) -> Reply:
     summary="One document: what is live, and its versions.",
     replies={200: DocumentWithVersionsReply},
 )
-def show_document(request: Request[None, None]) -> Reply:
-    shown = bootstrap.documents().show(request.principal, request.parameters["id"])
+def show_document(service: Service, request: Request[None, None]) -> Reply:
+    shown = service.documents.show(request.principal, request.parameters["id"])
     return Reply(
         DocumentWithVersionsReply(
             **_head(shown.head),
@@ -383,8 +383,8 @@ def show_document(request: Request[None, None]) -> Reply:
     query=ProvenanceQuery,
     replies={200: ProvenanceReply},
 )
-def show_provenance(request: Request[None, ProvenanceQuery]) -> Reply:
-    found = bootstrap.documents().provenance(
+def show_provenance(service: Service, request: Request[None, ProvenanceQuery]) -> Reply:
+    found = service.documents.provenance(
         request.principal, request.parameters["id"], request.query.version
     )
     return Reply(
@@ -407,9 +407,9 @@ def show_provenance(request: Request[None, ProvenanceQuery]) -> Reply:
     headers=GUARDED_HEADERS,
     replies={200: AclReply, 202: AclReply},
 )
-def put_acl(request: Request[AclBody, None]) -> Reply:
+def put_acl(service: Service, request: Request[AclBody, None]) -> Reply:
     def run() -> Reply:
-        change = bootstrap.change_acl()(
+        change = service.change_acl(
             request.principal,
             AclRequest(request.parameters["id"], tuple(request.body.allow), if_match(request)),
         )
@@ -425,7 +425,7 @@ def put_acl(request: Request[AclBody, None]) -> Reply:
             counts={"AclChanged": 1},
         )
 
-    return once(bootstrap.idempotency, request, run)
+    return once(service, request, run)
 
 
 @api.route(
@@ -436,9 +436,9 @@ def put_acl(request: Request[AclBody, None]) -> Reply:
     request=UploadBody,
     replies={201: UploadReply},
 )
-def create_upload(request: Request[UploadBody, None]) -> Reply:
+def create_upload(service: Service, request: Request[UploadBody, None]) -> Reply:
     body = request.body
-    ticket = bootstrap.uploads().create(
+    ticket = service.uploads.create(
         request.principal,
         UploadRequest(body.source_id, body.name, body.content_type, body.bytes),
     )
@@ -463,6 +463,9 @@ def create_upload(request: Request[UploadBody, None]) -> Reply:
     query=DropsQuery,
     replies={200: DropsReply},
 )
-def list_drops(request: Request[None, DropsQuery]) -> Reply:
-    drops = bootstrap.uploads().drops(request.principal, request.query.name)
+def list_drops(service: Service, request: Request[None, DropsQuery]) -> Reply:
+    drops = service.uploads.drops(request.principal, request.query.name)
     return Reply(DropsReply(drops=[_drop(drop) for drop in drops]))
+
+
+handler = api.handler(bootstrap.service)

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Sequence
 from custody import bootstrap
 from custody.application.failure import Failure
 from custody.batches import JobBatches
+from custody.bootstrap import Service
 from custody.domain.jobs import EmbedJob
 
 
-def embed(jobs: Sequence[EmbedJob]) -> Iterable[Failure[EmbedJob]]:
-    return bootstrap.embed()(jobs)
+def embed(service: Service, jobs: Sequence[EmbedJob]) -> Iterable[Failure[EmbedJob]]:
+    return service.embed(jobs)
 
 
-handler = JobBatches("embed", EmbedJob, embed)
+batches = JobBatches("embed", EmbedJob, embed)
+handler = batches.handler(bootstrap.service)

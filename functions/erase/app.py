@@ -8,6 +8,7 @@ from pydantic import StringConstraints
 
 from custody import bootstrap
 from custody.application.erasure.request import MAX_REASON_CHARACTERS, EraseRequest
+from custody.bootstrap import Service
 from custody.domain.model import Scope
 from custody.http import Api, Body, Reply, Request, Timestamp
 from custody.http.idempotent import GUARDED_HEADERS, if_match, once
@@ -40,8 +41,7 @@ class ErasureReply(Body):
     artifacts: list[ArtifactReply]
 
 
-api = Api("erase", bootstrap.edge)
-handler = api
+api = Api[Service]("erase")
 
 
 @api.route(
@@ -53,15 +53,15 @@ handler = api
     headers=GUARDED_HEADERS,
     replies={202: EraseReply},
 )
-def erase(request: Request[EraseBody, None]) -> Reply:
+def erase(service: Service, request: Request[EraseBody, None]) -> Reply:
     def run() -> Reply:
-        erasure = bootstrap.erase()(
+        erasure = service.erase(
             request.principal,
             EraseRequest(request.parameters["id"], request.body.reason, if_match(request)),
         )
         return Reply(EraseReply(erasure_id=erasure.erasure_id), 202, counts={"Erasure": 1})
 
-    return once(bootstrap.idempotency, request, run)
+    return once(service, request, run)
 
 
 @api.route(
@@ -71,8 +71,8 @@ def erase(request: Request[EraseBody, None]) -> Reply:
     summary="What became of each copy.",
     replies={200: ErasureReply},
 )
-def show(request: Request[None, None]) -> Reply:
-    erasure = bootstrap.erase().show(request.principal, request.parameters["id"])
+def show(service: Service, request: Request[None, None]) -> Reply:
+    erasure = service.erase.show(request.principal, request.parameters["id"])
     return Reply(
         ErasureReply(
             erasure_id=erasure.erasure_id,
@@ -94,3 +94,6 @@ def show(request: Request[None, None]) -> Reply:
             ],
         )
     )
+
+
+handler = api.handler(bootstrap.service)

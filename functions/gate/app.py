@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from custody import bootstrap
+from custody.bootstrap import Service
 from custody.domain.model import Scope
 from custody.http import Api, Reply, Request
 from custody.http.answers import (
@@ -14,8 +15,7 @@ from custody.http.answers import (
     stored_answer_json,
 )
 
-api = Api("gate", bootstrap.edge)
-handler = api
+api = Api[Service]("gate")
 
 
 @api.route(
@@ -26,8 +26,8 @@ handler = api
     request=AnswerFields,
     replies={200: AnswerReply},
 )
-def answer(request: Request[AnswerFields, None]) -> Reply:
-    result = bootstrap.answers()(request.principal, answer_request(request.body))
+def answer(service: Service, request: Request[AnswerFields, None]) -> Reply:
+    result = service.answers(request.principal, answer_request(request.body))
     return Reply(
         answer_json(result, audit=request.principal.may(Scope.AUDIT)),
         counts={
@@ -45,6 +45,9 @@ def answer(request: Request[AnswerFields, None]) -> Reply:
     summary="One's own stored answer, or any of the tenant's for an auditor.",
     replies={200: StoredAnswerReply},
 )
-def stored_answer(request: Request[None, None]) -> Reply:
-    found = bootstrap.traces()(request.principal, request.parameters["id"])
+def stored_answer(service: Service, request: Request[None, None]) -> Reply:
+    found = service.stored_answers(request.principal, request.parameters["id"])
     return Reply(stored_answer_json(found, audit=request.principal.may(Scope.AUDIT)))
+
+
+handler = api.handler(bootstrap.service)

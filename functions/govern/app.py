@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints
 
 from custody import bootstrap
 from custody.application.governance.source_registry import SourceRequest
+from custody.bootstrap import Service
 from custody.domain.model import Acl, Scope, SidecarMode, Source
 from custody.http import Api, Body, Reply, Request, Timestamp
 from custody.http.idempotent import GUARDED_HEADERS, etag, if_match, once
@@ -93,8 +94,7 @@ def _reply(source: Source) -> SourceReply:
     )
 
 
-api = Api("govern", bootstrap.edge)
-handler = api
+api = Api[Service]("govern")
 
 
 @api.route(
@@ -106,11 +106,11 @@ handler = api
     headers=GUARDED_HEADERS,
     replies={200: SourceReply, 201: SourceReply},
 )
-def put_source(request: Request[SourceBody, None]) -> Reply:
+def put_source(service: Service, request: Request[SourceBody, None]) -> Reply:
     body = request.body
 
     def run() -> Reply:
-        put = bootstrap.govern().put(
+        put = service.govern.put(
             request.principal,
             SourceRequest(
                 source_id=request.parameters["id"],
@@ -132,7 +132,7 @@ def put_source(request: Request[SourceBody, None]) -> Reply:
             _reply(put.source), 201 if put.created else 200, headers=etag(put.source.revision)
         )
 
-    return once(bootstrap.idempotency, request, run)
+    return once(service, request, run)
 
 
 @api.route(
@@ -143,8 +143,9 @@ def put_source(request: Request[SourceBody, None]) -> Reply:
     query=PageQuery,
     replies={200: SourcesReply},
 )
-def list_sources(request: Request[None, PageQuery]) -> Reply:
-    page = bootstrap.govern().list_sources(
-        request.principal, limit=_PAGE, cursor=request.query.next
-    )
+def list_sources(service: Service, request: Request[None, PageQuery]) -> Reply:
+    page = service.govern.list_sources(request.principal, limit=_PAGE, cursor=request.query.next)
     return Reply(SourcesReply(sources=[_reply(source) for source in page.items], next=page.next))
+
+
+handler = api.handler(bootstrap.service)

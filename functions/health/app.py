@@ -6,6 +6,7 @@ from typing import Literal
 
 from custody import bootstrap
 from custody.application.health import State
+from custody.bootstrap import Service
 from custody.domain.timestamps import format_rfc3339
 from custody.http import Api, Body, Reply, Request, Timestamp
 
@@ -16,8 +17,7 @@ class HealthReply(Body):
     checked_at: Timestamp
 
 
-api = Api("health", bootstrap.edge)
-handler = api
+api = Api[Service]("health")
 
 
 @api.route(
@@ -28,8 +28,8 @@ handler = api
     summary="The state of each dependency.",
     replies={200: HealthReply, 503: HealthReply},
 )
-def health(_request: Request[None, None]) -> Reply:
-    report = bootstrap.health()()
+def health(service: Service, _request: Request[None, None]) -> Reply:
+    report = service.health()
     return Reply(
         {
             "status": report.state.value,
@@ -38,3 +38,6 @@ def health(_request: Request[None, None]) -> Reply:
         },
         status=200 if report.state is State.OK else 503,
     )
+
+
+handler = api.handler(bootstrap.service)

@@ -6,11 +6,13 @@ from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from custody import bootstrap
 from custody.batches import Batches, job_of
+from custody.bootstrap import Service
 from custody.domain.jobs import ParseJob
 
 
-def parse(record: SQSRecord) -> None:
-    bootstrap.parse()(job_of(record.body, ParseJob))
+def parse(service: Service, record: SQSRecord) -> None:
+    service.parse(job_of(record.body, ParseJob))
 
 
-handler = Batches("parse", parse)
+batches = Batches("parse", parse)
+handler = batches.handler(bootstrap.service)

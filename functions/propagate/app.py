@@ -6,11 +6,13 @@ from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from custody import bootstrap
 from custody.batches import Batches, job_of
+from custody.bootstrap import Service
 from custody.domain.jobs import CleanupJob, EraseJob
 
 
-def propagate(record: SQSRecord) -> None:
-    bootstrap.propagate()(job_of(record.body, EraseJob, CleanupJob))
+def propagate(service: Service, record: SQSRecord) -> None:
+    service.propagate(job_of(record.body, EraseJob, CleanupJob))
 
 
-handler = Batches("propagate", propagate)
+batches = Batches("propagate", propagate)
+handler = batches.handler(bootstrap.service)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from custody import bootstrap
+from custody.bootstrap import Service
 from custody.domain.model import Scope
 from custody.http import Api, Reply, Request
 from custody.http.evidence import SearchFields, SearchReply, search_json, search_request
 
-api = Api("query", bootstrap.edge)
-handler = api
+api = Api[Service]("query")
 
 
 @api.route(
@@ -19,8 +19,8 @@ handler = api
     request=SearchFields,
     replies={200: SearchReply},
 )
-def search(request: Request[SearchFields, None]) -> Reply:
-    result = bootstrap.search()(request.principal, search_request(request.body))
+def search(service: Service, request: Request[SearchFields, None]) -> Reply:
+    result = service.search(request.principal, search_request(request.body))
     return Reply(
         search_json(result, audit=request.principal.may(Scope.AUDIT)),
         counts={
@@ -28,3 +28,6 @@ def search(request: Request[SearchFields, None]) -> Reply:
             "Search_ms": result.timings_ms["total"],
         },
     )
+
+
+handler = api.handler(bootstrap.service)

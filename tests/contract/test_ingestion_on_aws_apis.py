@@ -72,17 +72,17 @@ def test_a_document_with_everything_is_published_repeated_and_changed(world: Wor
         observed_at=datetime(2026, 2, 1, 8, 30, 0, 250000, tzinfo=UTC),
         metadata={"n": 1, "f": 2.5, "b": True, "s": "x", "l": ["a", "b"]},
     )
-    first = world.documents.put(WRITER, full)
+    first = world.post_document(WRITER, full)
     assert first.record.state is VersionState.ACTIVE
     assert len(world.served()) == 40
-    assert world.documents.put(WRITER, full).unchanged
-    second = world.documents.put(WRITER, request(text="other"))
+    assert world.post_document(WRITER, full).unchanged
+    second = world.post_document(WRITER, request(text="other"))
     assert second.record.version == 2
     assert world.texts() == {"other"}
     world.propagate(CleanupJob(GUIDE, 1))
     assert {entry.version for entry in world.index.visible()} == {2}
     with pytest.raises(Unprocessable):
-        world.documents.put(WRITER, request(text="!reject malformed-pdf"))
+        world.post_document(WRITER, request(text="!reject malformed-pdf"))
     shown = world.documents.show(WRITER, "guide")
     assert [version.state.value for version in shown.versions] == [
         "REJECTED", "ACTIVE", "SUPERSEDED",
@@ -90,7 +90,7 @@ def test_a_document_with_everything_is_published_repeated_and_changed(world: Wor
 
 
 def test_access_changes_and_erasure(world: World) -> None:
-    world.documents.put(WRITER, request(text="secret"))
+    world.post_document(WRITER, request(text="secret"))
     world.change_acl(WRITER, AclRequest("guide", ("user:bob",)))
     world.work()
     assert world.texts() == set()
@@ -101,7 +101,7 @@ def test_access_changes_and_erasure(world: World) -> None:
     told = world.erase.show(WRITER, erasure.erasure_id)
     assert told.state is ErasureState.COMPLETE
     assert left() == []
-    assert world.documents.put(WRITER, request(text="secret")).record.version == 2
+    assert world.post_document(WRITER, request(text="secret")).record.version == 2
 
 
 def test_a_pair_a_broken_sidecar_and_a_deletion(world: World) -> None:

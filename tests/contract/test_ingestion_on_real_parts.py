@@ -109,8 +109,8 @@ def test_a_bad_file_is_rejected_with_the_parsers_reason(
 
 
 def test_update_access_and_erasure_reach_the_real_index(world: World) -> None:
-    world.documents.put(WRITER, request(text="Sixteen weeks of parental leave."))
-    world.documents.put(WRITER, request(text="Twenty weeks of parental leave."))
+    world.post_document(WRITER, request(text="Sixteen weeks of parental leave."))
+    world.post_document(WRITER, request(text="Twenty weeks of parental leave."))
     assert found(world, "parental leave") == ["Twenty weeks of parental leave."]
     world.change_acl(WRITER, AclRequest("guide", ("user:bob",)))
     world.work()
@@ -124,6 +124,6 @@ def test_update_access_and_erasure_reach_the_real_index(world: World) -> None:
 
 def test_a_repeat_is_unchanged_on_the_real_index(world: World) -> None:
     text = "\n\n".join(f"Paragraph {n} " + "tells of leave and of work. " * 30 for n in range(40))
-    first = world.documents.put(WRITER, request(text=text))
+    first = world.post_document(WRITER, request(text=text))
     assert first.record.chunk_count > 32
-    assert world.documents.put(WRITER, request(text=text)).unchanged
+    assert world.post_document(WRITER, request(text=text)).unchanged

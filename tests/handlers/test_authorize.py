@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from custody.domain.model import Principal
 from custody.errors import Unauthenticated, Unavailable
 from custody.http.principal import principal_from_context
 from tests.support.functions import event, load
+from tests.support.ingest_world import World
 from tests.support.signed_evidence import NOW
 
 ANN = Principal(
@@ -21,25 +23,28 @@ ANN = Principal(
 )
 
 
-def app(monkeypatch: pytest.MonkeyPatch, result: Principal | Exception) -> Any:
-    asked: list[str] = []
+@pytest.fixture(scope="module")
+def module() -> ModuleType:
+    return load("authorize")
 
-    def authorizer(value: str) -> Principal:
-        asked.append(value)
+
+def answering(module: ModuleType, result: Principal | Exception) -> Any:
+    """A handler whose issuer gives ``result`` for any token."""
+
+    def authorizer(authorization: str) -> Principal:
         if isinstance(result, Exception):
             raise result
         return result
 
-    module = load(monkeypatch, "authorize", authorizer=lambda: authorizer)
-    module.asked = asked  # type: ignore[attr-defined]
-    return module
+    service = World(authorizer=authorizer).service
+    return module.answering(lambda: service)
 
 
 def test_a_good_token_allows_the_whole_stage_since_the_answer_is_cached(
-    monkeypatch: pytest.MonkeyPatch,
+    module: ModuleType,
 ) -> None:
     given = event("authorize/token")
-    reply = app(monkeypatch, ANN).handler(given, None)
+    reply = answering(module, ANN)(given, None)
     (statement,) = reply["policyDocument"]["Statement"]
     assert statement["Effect"] == "Allow"
     assert statement["Resource"] == ("arn:aws:execute-api:us-east-1:000000000000:a1b2c3d4e5/v1/*")
@@ -51,25 +56,23 @@ def test_a_good_token_allows_the_whole_stage_since_the_answer_is_cached(
 @pytest.mark.parametrize("code", ["token-missing", "token-invalid", "token-expired",
                                   "tenant-missing", "groups-incomplete"])  # fmt: skip
 def test_a_refused_token_is_exactly_what_api_gateway_makes_a_401(
-    monkeypatch: pytest.MonkeyPatch, code: str
+    module: ModuleType, code: str
 ) -> None:
-    module = app(monkeypatch, Unauthenticated("no", code=code))
+    handler = answering(module, Unauthenticated("no", code=code))
     with pytest.raises(module.Unauthorized) as caught:
-        module.handler(event("authorize/no-bearer"), None)
+        handler(event("authorize/no-bearer"), None)
     assert str(caught.value) == "Unauthorized"
 
 
-def test_an_issuer_that_is_down_never_allows(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = app(monkeypatch, Unavailable("down", code="issuer-unavailable"))
+def test_an_issuer_that_is_down_never_allows(module: ModuleType) -> None:
+    handler = answering(module, Unavailable("down", code="issuer-unavailable"))
     with pytest.raises(Unavailable):
-        module.handler(event("authorize/token"), None)
+        handler(event("authorize/token"), None)
 
 
-def test_the_token_is_not_logged(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    module = app(monkeypatch, Unauthenticated("no", code="token-invalid"))
+def test_the_token_is_not_logged(module: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    handler = answering(module, Unauthenticated("no", code="token-invalid"))
     given = event("authorize/token")
     with pytest.raises(module.Unauthorized):
-        module.handler(given, None)
+        handler(given, None)
     assert given["authorizationToken"].removeprefix("Bearer ") not in capsys.readouterr().out

@@ -67,16 +67,16 @@ def deploy() -> DeployPolicies:
     )
 
 
-def app(monkeypatch: pytest.MonkeyPatch, deploy: Callable[[], Any]) -> Any:
-    return load(monkeypatch, "bootstrap", deploy_policies=lambda: deploy)
+def answering(deploy: Callable[[], Any]) -> Any:
+    return load("bootstrap").answering(lambda: SimpleNamespace(deploy_policies=deploy))
 
 
 def test_create_then_update_registers_and_signs_once_and_answers_each_time(
-    monkeypatch: pytest.MonkeyPatch, deploy: DeployPolicies, desk: Desk
+    deploy: DeployPolicies, desk: Desk
 ) -> None:
-    module = app(monkeypatch, deploy)
+    handler = answering(deploy)
     for name in ("create", "update"):
-        module.handler({**event(f"bootstrap/{name}"), "ResponseURL": desk.url}, CONTEXT)
+        handler({**event(f"bootstrap/{name}"), "ResponseURL": desk.url}, CONTEXT)
     created, updated = desk.answers
     assert created["Status"] == updated["Status"] == "SUCCESS"
     assert created["PhysicalResourceId"] == updated["PhysicalResourceId"] == "custody-bootstrap"
@@ -91,73 +91,63 @@ def test_create_then_update_registers_and_signs_once_and_answers_each_time(
     assert desk.content_types == ["", ""]
 
 
-def test_delete_is_answered_and_touches_nothing(
-    monkeypatch: pytest.MonkeyPatch, desk: Desk
-) -> None:
+def test_delete_is_answered_and_touches_nothing(desk: Desk) -> None:
     def never() -> None:
         pytest.fail("a deletion must not deploy")
 
-    module = app(monkeypatch, never)
-    module.handler({**event("bootstrap/delete"), "ResponseURL": desk.url}, CONTEXT)
+    handler = answering(never)
+    handler({**event("bootstrap/delete"), "ResponseURL": desk.url}, CONTEXT)
     (answer,) = desk.answers
     assert answer["Status"] == "SUCCESS"
 
 
-def test_a_failure_is_answered_with_its_code(monkeypatch: pytest.MonkeyPatch, desk: Desk) -> None:
+def test_a_failure_is_answered_with_its_code(desk: Desk) -> None:
     def unreachable() -> None:
         raise Unavailable("The signing key can't be used.", code="signer-unavailable")
 
-    module = app(monkeypatch, unreachable)
-    module.handler({**event("bootstrap/create"), "ResponseURL": desk.url}, CONTEXT)
+    handler = answering(unreachable)
+    handler({**event("bootstrap/create"), "ResponseURL": desk.url}, CONTEXT)
     (answer,) = desk.answers
     assert answer["Status"] == "FAILED"
     assert answer["Reason"].startswith("signer-unavailable: The signing key can't be used.")
     assert CONTEXT.log_stream_name in answer["Reason"]
 
 
-def test_an_unforeseen_failure_is_answered_without_its_text(
-    monkeypatch: pytest.MonkeyPatch, desk: Desk
-) -> None:
+def test_an_unforeseen_failure_is_answered_without_its_text(desk: Desk) -> None:
     def broken() -> None:
         raise RuntimeError("secret detail")
 
-    module = app(monkeypatch, broken)
-    module.handler({**event("bootstrap/create"), "ResponseURL": desk.url}, CONTEXT)
+    handler = answering(broken)
+    handler({**event("bootstrap/create"), "ResponseURL": desk.url}, CONTEXT)
     (answer,) = desk.answers
     assert answer["Status"] == "FAILED"
     assert "internal: RuntimeError" in answer["Reason"]
     assert "secret" not in json.dumps(answer)
 
 
-def test_an_unknown_request_is_answered_as_a_failure(
-    monkeypatch: pytest.MonkeyPatch, deploy: DeployPolicies, desk: Desk
-) -> None:
-    module = app(monkeypatch, deploy)
-    module.handler({**event("bootstrap/unknown-request"), "ResponseURL": desk.url}, CONTEXT)
+def test_an_unknown_request_is_answered_as_a_failure(deploy: DeployPolicies, desk: Desk) -> None:
+    handler = answering(deploy)
+    handler({**event("bootstrap/unknown-request"), "ResponseURL": desk.url}, CONTEXT)
     assert desk.answers[0]["Status"] == "FAILED"
 
 
 def test_an_answer_that_can_not_be_given_is_an_error_so_that_it_is_tried_again(
-    monkeypatch: pytest.MonkeyPatch, deploy: DeployPolicies, desk: Desk
+    deploy: DeployPolicies, desk: Desk
 ) -> None:
     desk.status = 403
-    module = app(monkeypatch, deploy)
+    handler = answering(deploy)
     with pytest.raises(OSError, match="403"):
-        module.handler({**event("bootstrap/create"), "ResponseURL": desk.url}, CONTEXT)
+        handler({**event("bootstrap/create"), "ResponseURL": desk.url}, CONTEXT)
 
 
-def test_an_address_that_is_not_http_is_refused(
-    monkeypatch: pytest.MonkeyPatch, deploy: DeployPolicies
-) -> None:
-    module = app(monkeypatch, deploy)
+def test_an_address_that_is_not_http_is_refused(deploy: DeployPolicies) -> None:
+    handler = answering(deploy)
     with pytest.raises(BadRequest):
-        module.handler({**event("bootstrap/create"), "ResponseURL": "file:///etc/x"}, CONTEXT)
+        handler({**event("bootstrap/create"), "ResponseURL": "file:///etc/x"}, CONTEXT)
 
 
-def test_it_runs_without_cloudformation_too(
-    monkeypatch: pytest.MonkeyPatch, deploy: DeployPolicies
-) -> None:
-    module = app(monkeypatch, deploy)
-    assert module.handler(event("bootstrap/direct"), CONTEXT)["Signed"] == "reputation,gate"
+def test_it_runs_without_cloudformation_too(deploy: DeployPolicies) -> None:
+    handler = answering(deploy)
+    assert handler(event("bootstrap/direct"), CONTEXT)["Signed"] == "reputation,gate"
     with pytest.raises(BadRequest):
-        module.handler(event("bootstrap/unknown-request"), CONTEXT)
+        handler(event("bootstrap/unknown-request"), CONTEXT)

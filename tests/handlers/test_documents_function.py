@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
-from datetime import timedelta
 from types import ModuleType
 from typing import Any
 
@@ -17,7 +16,6 @@ from moto import mock_aws
 from custody.adapters.powertools_idempotency import PowertoolsIdempotency
 from custody.domain.model import DocumentKey
 from custody.errors import Unavailable
-from custody.http import Edge
 from tests.support.functions import event, events, load
 from tests.support.ingest_world import TENANT, WRITER, World
 from tests.support.ingest_world import request as document
@@ -142,52 +140,22 @@ CASES = [(function, name) for function, cases in ALL.items() for name in cases]
 def world() -> World:
     world = World()
     world.source(max_acl=("group:staff", "user:bob"))
-    world.documents.put(WRITER, document("guide", "The guide."))
+    world.post_document(WRITER, document("guide", "The guide."))
     world.deliver(world.drop("notes.txt", b"Some notes."))
     return world
 
 
-class Behind:
-    """What the functions' modules, loaded once, find behind ``bootstrap``."""
-
-    world: World
-    idempotency: PowertoolsIdempotency | None = None
-
-
 @pytest.fixture(scope="module")
-def behind() -> Behind:
-    return Behind()
-
-
-@pytest.fixture(scope="module")
-def apps(behind: Behind) -> Iterator[dict[str, ModuleType]]:
-    with pytest.MonkeyPatch.context() as patch:
-        yield {
-            function: load(
-                patch,
-                function,
-                edge=lambda: Edge(behind.world.clock, timedelta(hours=1)),
-                documents=lambda: behind.world.documents,
-                uploads=lambda: behind.world.uploads,
-                change_acl=lambda: behind.world.change_acl,
-                erase=lambda: behind.world.erase,
-                govern=lambda: behind.world.govern,
-                idempotency=lambda: behind.idempotency,
-            )
-            for function in ALL
-        }
+def apps() -> dict[str, ModuleType]:
+    return {function: load(function) for function in ALL}
 
 
 @pytest.fixture
-def invoke(
-    request: pytest.FixtureRequest, apps: dict[str, ModuleType], behind: Behind, world: World
-) -> Any:
-    behind.world = world
-
+def invoke(request: pytest.FixtureRequest, apps: dict[str, ModuleType], world: World) -> Any:
     def call(function: str, given: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if "Idempotency-Key" in given["headers"]:
-            behind.idempotency = request.getfixturevalue("idempotency")
-        response = apps[function].handler(given, None)
+            world.remember_answers_in(request.getfixturevalue("idempotency"))
+        response = apps[function].api.handler(lambda: world.service)(given, None)
         return response["statusCode"], json.loads(response["body"])
 
     return call
@@ -316,7 +284,7 @@ class TestIdempotency:
     ) -> None:
         first = invoke("documents", event("documents/put-idempotent"))
         sent = len(world.queue.sent)
-        world.documents.put(WRITER, document("leave-policy", "Changed by another request."))
+        world.post_document(WRITER, document("leave-policy", "Changed by another request."))
         assert invoke("documents", event("documents/put-idempotent")) == first
         assert world.ledger.head(DocumentKey(TENANT, "leave-policy")).version == 2  # type: ignore[union-attr]
         assert len(world.queue.sent) > sent
@@ -341,7 +309,7 @@ class TestIdempotency:
         assert invoke("erase", given)[0] == 202
 
     def test_one_key_for_two_documents_is_two_calls(self, invoke: Any, world: World) -> None:
-        world.documents.put(WRITER, document("second"))
+        world.post_document(WRITER, document("second"))
         first = invoke("erase", event("erase/erase-idempotent"))
         given = event("erase/erase-idempotent")
         given["pathParameters"]["id"] = "second"

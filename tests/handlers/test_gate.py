@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from custody.http import Edge
 from custody.http.answers import AnswerReply, StoredAnswerReply
 from tests.support.functions import event, events, load
 from tests.support.search_world import World
@@ -38,18 +36,11 @@ def world(stored: Stored) -> World:
 
 
 @pytest.fixture
-def invoke(monkeypatch: pytest.MonkeyPatch, world: World, stored: Stored) -> Any:
-    edge = Edge(clock=world.clock, max_token_age=timedelta(hours=1))
-    app = load(
-        monkeypatch,
-        "gate",
-        answers=lambda: world.answers,
-        traces=lambda: stored.read,
-        edge=lambda: edge,
-    )
+def invoke(world: World) -> Any:
+    handler = load("gate").api.handler(lambda: world.service)
 
     def call(given: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        response = app.handler(given, None)
+        response = handler(given, None)
         return response["statusCode"], json.loads(response["body"])
 
     return call

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from custody.errors import Unavailable
-from custody.http import Edge
 from custody.http.evidence import SearchReply
 from tests.support.functions import event, events, load
 from tests.support.search_world import World
@@ -44,12 +42,11 @@ def world() -> World:
 
 
 @pytest.fixture
-def invoke(monkeypatch: pytest.MonkeyPatch, world: World) -> Any:
-    edge = Edge(clock=world.clock, max_token_age=timedelta(hours=1))
-    app = load(monkeypatch, "query", search=lambda: world.search, edge=lambda: edge)
+def invoke(world: World) -> Any:
+    handler = load("query").api.handler(lambda: world.service)
 
     def call(given: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        response = app.handler(given, None)
+        response = handler(given, None)
         return response["statusCode"], json.loads(response["body"])
 
     return call

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,22 +32,14 @@ def world() -> World:
 
 
 @pytest.fixture
-def invoke(monkeypatch: pytest.MonkeyPatch, world: World) -> Any:
+def invoke(world: World) -> Any:
     def call(name: str) -> list[int]:
         """The positions, from 1, of the messages that are to come again."""
         function = name.partition("/")[0]
-        app = load(
-            monkeypatch,
-            function,
-            accept_drop=lambda: world.accept_drop,
-            parse=lambda: world.parse,
-            embed=lambda: world.embed,
-            publish=lambda: world.publish,
-            propagate=lambda: world.propagate,
-        )
+        handler = load(function).batches.handler(lambda: world.service)
         given = event(name)
         ids = [record["messageId"] for record in given["Records"]]
-        reply = app.handler(given, None)
+        reply = handler(given, None)
         return [ids.index(one["itemIdentifier"]) + 1 for one in reply["batchItemFailures"]]
 
     return call
@@ -104,7 +97,7 @@ def _prepare(world: World, name: str) -> None:
     if function == "accept":
         world.drop("notes.txt", b"Some notes.")
         return
-    world.documents.put(WRITER, request("guide", "The\nguide."))
+    world.post_document(WRITER, request("guide", "The\nguide."))
     if function in ("embed", "publish"):
         world.parse(world.queue.sent[0])  # type: ignore[arg-type]
     if function == "publish":
@@ -173,9 +166,7 @@ def test_an_index_that_is_down_brings_the_publish_jobs_back(invoke: Any, world: 
     assert world.texts() == {"The", "guide."}
 
 
-def test_a_fault_that_nobody_foresaw_brings_only_its_own_message_back(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_fault_that_nobody_foresaw_brings_only_its_own_message_back() -> None:
     done: list[PublishJob] = []
 
     def work(jobs: Sequence[PublishJob]) -> tuple[Failure[PublishJob], ...]:
@@ -184,13 +175,13 @@ def test_a_fault_that_nobody_foresaw_brings_only_its_own_message_back(
         done.extend(jobs)
         return ()
 
-    app = load(monkeypatch, "publish", publish=lambda: work)
+    handler = load("publish").batches.handler(lambda: SimpleNamespace(publish=work))
     jobs = [PublishJob(GUIDE, version) for version in (1, 2, 3)]
     given = event("publish/job")
     records = [
         given["Records"][0] | {"messageId": str(job.version), "body": encode(job)} for job in jobs
     ]
-    reply = app.handler({"Records": records}, None)
+    reply = handler({"Records": records}, None)
     assert reply == {"batchItemFailures": [{"itemIdentifier": "2"}]}
     assert [job.version for job in done] == [1, 3]
 

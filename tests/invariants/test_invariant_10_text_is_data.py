@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -19,7 +18,6 @@ from custody.application.reading.answer import Answer, AnswerRequest
 from custody.application.reading.search import SearchRequest
 from custody.domain.model import Acl
 from custody.domain.ranking.sufficiency import Verdict
-from custody.http import Edge
 from tests.support.functions import event, load
 from tests.support.search_world import World, reader
 
@@ -112,24 +110,16 @@ def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
 
 @pytest.mark.parametrize("function", ["query", "gate"])
 def test_vectors_never_leave_even_for_an_auditor(
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     world: World,
     function: str,
 ) -> None:
-    edge = Edge(clock=world.clock, max_token_age=timedelta(hours=1))
-    app = load(
-        monkeypatch,
-        function,
-        search=lambda: world.search,
-        answers=lambda: world.answers,
-        edge=lambda: edge,
-    )
+    handler = load(function).api.handler(lambda: world.service)
     asked = event("query/search" if function == "query" else "gate/answer")
     asked["requestContext"]["authorizer"]["scope"] = (
         "custody/read custody/audit custody/govern custody/override"
     )
-    response = app.handler(asked, None)
+    response = handler(asked, None)
     assert response["statusCode"] == 200
     stored = [trace for _, trace in _traces(world)]
     assert stored

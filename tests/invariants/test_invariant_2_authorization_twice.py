@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from custody.application.reading.answer import AnswerRequest
 from custody.application.reading.search import SearchRequest
 from custody.domain.index.candidates import Hit, LegHits
 from custody.domain.model import Acl, Head, Outcome, Principal, SourceState
-from custody.http import Edge
 from tests.support.functions import event, load
 from tests.support.search_world import World, reader
 
@@ -185,7 +183,6 @@ def test_a_shared_cache_serves_nobody_what_another_was_served(world: World, rout
 )
 @pytest.mark.parametrize("auditor", [False, True])
 def test_what_was_withheld_and_raw_scores_are_told_to_auditors_only(
-    monkeypatch: pytest.MonkeyPatch,
     world: World,
     function: str,
     given: str,
@@ -193,18 +190,11 @@ def test_what_was_withheld_and_raw_scores_are_told_to_auditors_only(
     auditor: bool,
 ) -> None:
     unfiltered(world)
-    edge = Edge(clock=world.clock, max_token_age=timedelta(hours=1))
-    app = load(
-        monkeypatch,
-        function,
-        search=lambda: world.search,
-        answers=lambda: world.answers,
-        edge=lambda: edge,
-    )
+    handler = load(function).api.handler(lambda: world.service)
     asked = event(given)
     scopes = "custody/read custody/audit" if auditor else "custody/read"
     asked["requestContext"]["authorizer"]["scope"] = scopes
-    body = json.loads(app.handler(asked, None)["body"])
+    body = json.loads(handler(asked, None)["body"])
     assert body[results]
     assert ("withheld" in body) is auditor
     for item in body[results]:

@@ -111,7 +111,7 @@ def end(world: World) -> dict[str, object]:
 
 
 def post(text: str, **changes: object) -> Step:
-    return lambda world: world.documents.put(WRITER, request(text=text, **changes))
+    return lambda world: world.post_document(WRITER, request(text=text, **changes))
 
 
 def dropped(name: str, body: bytes) -> Step:

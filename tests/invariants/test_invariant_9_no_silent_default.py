@@ -150,7 +150,7 @@ def test_a_document_without_an_acl_is_refused_and_not_opened_or_closed() -> None
     world = Ingestion()
     world.source(default_acl=None)
     with pytest.raises(Unprocessable) as caught:
-        world.documents.put(WRITER, request())
+        world.post_document(WRITER, request())
     assert caught.value.code == "acl-required"
     assert world.objects.keys("") == ()
 
@@ -159,7 +159,7 @@ def test_a_version_whose_source_record_is_gone_is_not_published() -> None:
     world = Ingestion()
     world.source()
     world.while_waiting = lambda: None
-    world.documents.put(WRITER, request())
+    world.post_document(WRITER, request())
     real = world.ledger.source
     world.ledger.source = lambda key: None
     with pytest.raises(CustodyError) as caught:
@@ -172,14 +172,14 @@ def test_a_version_whose_source_record_is_gone_is_not_published() -> None:
 def test_vectors_of_a_model_that_changed_midway_are_never_mixed() -> None:
     world = Ingestion()
     world.source()
-    world.documents.put(WRITER, request())
+    world.post_document(WRITER, request())
     before = world.index.visible()
     with pytest.raises(IntegrityError) as caught:
         world.index.ensure(next(iter(world.index._models)), model_revision="words-2", dimensions=8)
     assert caught.value.code == "model-revision-mismatch"
     world.use_model("words-2")
     world.while_waiting = lambda: None
-    world.documents.put(WRITER, request(text="new text"))
+    world.post_document(WRITER, request(text="new text"))
     with pytest.raises(IntegrityError) as caught:
         world.work()
     assert caught.value.code == "model-revision-mismatch"

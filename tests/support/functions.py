@@ -1,4 +1,4 @@
-"""Load a function's ``app.py`` as Lambda would, with chosen use cases behind it."""
+"""Load a function's ``app.py`` as Lambda would."""
 
 from __future__ import annotations
 
@@ -6,25 +6,21 @@ import importlib.util
 import json
 import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
-
-import pytest
-
-import custody
 
 ROOT = Path(__file__).parents[2]
 
 
-def load(monkeypatch: pytest.MonkeyPatch, function: str, **factories: Any) -> ModuleType:
-    """``factories``: what ``bootstrap`` offers to this function, name to callable."""
-    monkeypatch.setattr(custody, "bootstrap", SimpleNamespace(**factories), raising=False)
+def load(function: str) -> ModuleType:
+    """The module; its ``api`` or ``batches`` make a handler of any service."""
     path = ROOT / "functions" / function / "app.py"
-    spec = importlib.util.spec_from_file_location(f"function_{function}", path)
+    name = f"function_{function}"
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, spec.name, module)
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 

@@ -17,24 +17,14 @@ from typing import Any
 import numpy as np
 
 from custody.adapters.ecdsa_verifier import EcdsaVerifier
-from custody.adapters.sealed_cursors import SealedCursors
-from custody.application.erasure.propagate import Propagate
-from custody.application.erasure.request import Erase
-from custody.application.erasure.tombstone import Erasing
 from custody.application.failure import Failure
-from custody.application.governance.source_registry import Govern, SourceRequest
-from custody.application.ingestion.accept_document import Accept, DocumentRequest
-from custody.application.ingestion.accept_drop import AcceptDrop, DropEvent, DropOutcome
-from custody.application.ingestion.change_acl import ChangeAcl
-from custody.application.ingestion.embed import Embed
-from custody.application.ingestion.parse import Parse
-from custody.application.ingestion.publish import Publish
-from custody.application.ingestion.rejecting import Rejecting
-from custody.application.ingestion.uploads import Uploads
-from custody.application.ports import Block, Matrix, ParsedDocument
-from custody.application.reading.documents import Documents
+from custody.application.governance.source_registry import SourceRequest
+from custody.application.idempotency import Idempotency
+from custody.application.ingestion.accept_document import DocumentRequest
+from custody.application.ingestion.accept_drop import DropEvent, DropOutcome
+from custody.application.ports import Authorizer, Block, Matrix, ParsedDocument
 from custody.application.reading.evidence_check import EvidenceCheck
-from custody.application.waiting import Waiting
+from custody.bootstrap import Service
 from custody.domain.index.candidates import Vector
 from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, Job, ParseJob, PublishJob
 from custody.domain.model import Chunk, Outcome, Principal, Scope, SourceKey
@@ -42,6 +32,7 @@ from custody.errors import Rejected
 from custody_memory.jobs import MemoryJobs
 from custody_memory.ledger import MemoryLedger
 from custody_memory.objects import MemoryObjects
+from custody_memory.ports import FixedLimits, MemoryPorts
 from custody_memory.signer import LocalSigner
 from tests.support.memory_index import MemoryIndex
 
@@ -200,7 +191,10 @@ class World:
         parser: Any = None,
         chunker: Any = None,
         embedder: Any = None,
+        idempotency: Idempotency | None = None,
+        authorizer: Authorizer | None = None,
     ) -> None:
+        self._idempotency, self._authorizer = idempotency, authorizer
         self._wait_seconds = wait_seconds
         self._parser = parser or LineParser()
         self._chunker = chunker or BlockChunker()
@@ -220,30 +214,38 @@ class World:
 
     def _build(self) -> None:
         around = self.killer.around
-        ledger, objects = around(self.ledger), around(self.objects)
-        queue, index, signer = around(self.queue), around(self.index), around(self.signer)
-        clock = self.clock
-        rejecting = Rejecting(ledger, objects, clock)
-        erasing = Erasing(ledger, queue, clock, self.identifiers)
-        waiting = Waiting(clock, self._sleep, self._wait_seconds)
-        cursors = SealedCursors(ledger.page_secret)
-        self.govern = Govern(ledger, clock, cursors)
-        self.accept = Accept(ledger, objects, index, queue, clock)
-        self.accept_drop = AcceptDrop(
-            ledger, objects, index, queue, clock, rejecting, erasing, "evidence"
+        ports = MemoryPorts(
+            index=around(self.index),
+            embedder=self.embedder,
+            parser=self._parser,
+            chunker=self._chunker,
+            signers={"ingestion": around(self.signer)},
+            clock=self.clock,
+            identifiers=self.identifiers,
+            ledger=around(self.ledger),
+            queue=around(self.queue),
+            given_objects=around(self.objects),
+            given_idempotency=self._idempotency,
+            given_authorizer=self._authorizer,
+            pause=self._sleep,
         )
-        self.documents = Documents(self.accept, ledger, index, waiting, cursors)
-        self.uploads = Uploads(ledger, objects)
-        self.change_acl = ChangeAcl(ledger, queue, waiting)
-        self.erase = Erase(erasing)
-        self.parse = Parse(ledger, objects, self._parser, self._chunker, queue, rejecting)
-        self.embed = Embed(ledger, objects, self.embedder, queue, rejecting)
-        self.publish = Publish(ledger, objects, index, signer, queue, clock)
-        self.propagate = Propagate(ledger, objects, index, clock)
+        self.service = service = Service(
+            ports, FixedLimits(publish_wait_seconds=self._wait_seconds)
+        )
+        self.govern, self.accept = service.govern, service.accept
+        self.accept_drop, self.uploads = service.accept_drop, service.uploads
+        self.post_document, self.documents = service.post_document, service.documents
+        self.change_acl, self.erase = service.change_acl, service.erase
+        self.parse, self.embed = service.parse, service.embed
+        self.publish, self.propagate = service.publish, service.propagate
         self.while_waiting: Callable[[], object] = self.work
 
     def use_model(self, revision: str) -> None:
         self.embedder = WordEmbedder(revision)
+        self._build()
+
+    def remember_answers_in(self, idempotency: Idempotency) -> None:
+        self._idempotency = idempotency
         self._build()
 
     def _sleep(self, seconds: float) -> None:

@@ -15,12 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from custody.adapters.ecdsa_verifier import EcdsaVerifier
 from custody.application.ports import Embedder, EvidenceIndex
-from custody.application.reading.answer import Answers
-from custody.application.reading.evidence_check import EvidenceCheck
-from custody.application.reading.retrieval import Retriever
-from custody.application.reading.search import Search
+from custody.application.reading.retrieval import Policies
+from custody.bootstrap import Limits, Ports, Service
 from custody.domain.index.candidates import (
     Hit,
     IndexEntry,
@@ -46,7 +43,8 @@ from custody.domain.ranking.reputation import ReputationPolicy
 from custody.domain.text.analysis import query_terms, searched_terms
 from custody.domain.text.question import ASKING_TERMS
 from custody.errors import Unavailable
-from custody_memory.traces import MemoryTraces
+from custody_memory.ports import FixedLimits, MemoryPorts
+from tests.support.ingest_world import BlockChunker, LineParser
 from tests.support.signed_evidence import NOW, publish, signer, source
 
 DIMENSIONS = 256
@@ -255,6 +253,18 @@ class FixedPolicies:
         return PolicyRef("gate", GATE.version, "e" * 64), GATE
 
 
+class ServiceOfFixedPolicies(Service):
+    """Its policies are as a test sets them, signed by nobody."""
+
+    def __init__(self, ports: Ports, limits: Limits, policies: Policies) -> None:
+        super().__init__(ports, limits)
+        self._fixed = policies
+
+    @property
+    def active_policies(self) -> Policies:
+        return self._fixed
+
+
 class World:
     def __init__(
         self,
@@ -263,40 +273,35 @@ class World:
         weight: float = 0.2,
         real_index: EvidenceIndex | None = None,
         real_embedder: Embedder | None = None,
+        leg_weights: Mapping[str, float] | None = None,
     ) -> None:
         """``real_index`` takes the place of the oracle, ``real_embedder`` of the word vectors."""
         self.clock, self.ids = FixedClock(), CountingIds()
         self.signer = signer()
         self.embedder, self.index, self.ledger = WordEmbedder(), OracleIndex(), ViewedLedger()
         self.policies = FixedPolicies(scores or {}, weight)
-        self.traces = MemoryTraces(self.clock)
         key = self.signer.verification_key()
         self.ledger.control = Control("acme", {key.keyid: key}, {})
         ledger: Any = self.ledger
         index: Any = real_index or self.index
         self._real_index = real_index
         self._embedder: Embedder = real_embedder or self.embedder
-        self.retriever = Retriever(
+        ports = MemoryPorts(
             index=index,
-            ledger=ledger,
-            check=EvidenceCheck(EcdsaVerifier()),
-            policies=self.policies,
-        )
-        self.search = Search(
-            retriever=self.retriever,
             embedder=self._embedder,
-            traces=self.traces,
+            parser=LineParser(),
+            chunker=BlockChunker(),
+            signers={"ingestion": self.signer},
             clock=self.clock,
-            ids=self.ids,
+            identifiers=self.ids,
+            ledger=ledger,
         )
-        self.answers = Answers(
-            search=self.search,
-            retriever=self.retriever,
-            policies=self.policies,
-            traces=self.traces,
-            clock=self.clock,
-            ids=self.ids,
+        self.objects, self.traces = ports.objects, ports.traces
+        self.service = ServiceOfFixedPolicies(
+            ports, FixedLimits(leg_weights=leg_weights or {}), self.policies
         )
+        self.retriever, self.search = self.service.retriever, self.service.search
+        self.answers = self.service.answers
 
     def source(self, source_id: str = "wiki", tenant: str = "acme", **changes: Any) -> Source:
         made = replace(source(source_id, tenant), **changes)

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from custody.adapters.ecdsa_verifier import EcdsaVerifier
 from custody.application.reading.answer import AnswerRequest
-from custody.application.reading.evidence_check import EvidenceCheck
-from custody.application.reading.read_trace import ReadTrace, StoredAnswer
+from custody.application.reading.read_trace import StoredAnswer
 from custody.application.reading.search import SearchRequest
 from custody.domain.model import Chunk, Head, Principal
 from custody.domain.storage import chunk_lines, object_keys
-from custody_memory.objects import MemoryObjects
 from tests.support.records import draft
 from tests.support.search_world import World, reader
 
@@ -23,17 +20,11 @@ LEAVE = "Employees get sixteen weeks of parental leave."
 class Stored:
     def __init__(self) -> None:
         self.world = World()
-        self.objects = MemoryObjects(self.world.clock)
+        self.objects = self.world.objects
         ledger: Any = self.world.ledger
         self.records: dict[Any, Any] = {}
         ledger.version = lambda key, version: self.records.get((key, version))
-        self.read = ReadTrace(
-            traces=self.world.traces,
-            ledger=ledger,
-            objects=self.objects,
-            check=EvidenceCheck(EcdsaVerifier()),
-            clock=self.world.clock,
-        )
+        self.read = self.world.service.stored_answers
         self.head = self.publish("leave", LEAVE, "A second part about notice periods.")
         self.answer = self.world.answers(reader(), AnswerRequest(SearchRequest(QUESTION)))
 

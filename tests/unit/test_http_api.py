@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 from custody.domain.intake.validation import ANY_REVISION
 from custody.domain.model import Principal, Scope
 from custody.errors import ConfigurationError, Unavailable
-from custody.http import Api, Body, Edge, Reply, Request
+from custody.http import Api, Body, Handler, Reply, Request
 from custody.http.idempotent import if_match
 from custody.http.principal import principal_from_context, principal_to_context
 
@@ -29,16 +31,24 @@ class Paging(Body):
     limit: int = 10
 
 
-def build(call: Any = None, **options: Any) -> Api:
-    api = Api("example", lambda: Edge(clock=FixedClock(), max_token_age=timedelta(hours=1)))
+@dataclass(frozen=True)
+class Service:
+    clock: FixedClock = field(default_factory=FixedClock)
+    max_token_age: timedelta = timedelta(hours=1)
+
+
+def build(
+    call: Any = None, service: Callable[[], Service] | None = None, **options: Any
+) -> Handler[Service]:
+    api = Api[Service]("example")
     api.route(
         "POST", "/things/{id}", scope=Scope.WRITE, summary="Make", request=Thing,
         query=Paging, replies={201: Thing}, **options,
-    )(call or (lambda request: Reply({"id": request.parameters["id"]}, status=201)))  # fmt: skip
+    )(call or (lambda _, request: Reply({"id": request.parameters["id"]}, status=201)))  # fmt: skip
     api.route("GET", "/things", scope=None, summary="List", replies={200: Thing})(
-        lambda request: Reply({"subject": request.principal.subject})
+        lambda _, request: Reply({"subject": request.principal.subject})
     )
-    return api
+    return api.handler(service or Service)
 
 
 def principal(**changes: Any) -> Principal:
@@ -71,8 +81,8 @@ def event(**changes: Any) -> dict[str, Any]:
     return base | changes
 
 
-def call(api: Api, given: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    response = api(given, None)
+def call(handler: Handler[Service], given: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    response = handler(given, None)
     json.dumps(response)
     assert set(response) == {"statusCode", "headers", "body", "isBase64Encoded"}
     assert isinstance(response["body"], str)
@@ -105,7 +115,7 @@ def test_a_route_is_found_by_path_where_the_resource_is_not_told() -> None:
 
 
 def test_headers_are_looked_up_without_case() -> None:
-    def reply(request: Request[Thing, Paging]) -> Reply:
+    def reply(_: Service, request: Request[Thing, Paging]) -> Reply:
         return Reply({"key": request.header("Idempotency-Key")})
 
     assert call(build(reply), event())[1] == {"key": "k"}
@@ -192,7 +202,7 @@ def test_bad_input_is_a_problem_with_the_field(
 
 
 def test_a_query_parameter_is_text_that_may_be_a_number() -> None:
-    api = build(lambda request: Reply({"limit": request.query.limit}))
+    api = build(lambda _, request: Reply({"limit": request.query.limit}))
     assert call(api, event(queryStringParameters={"limit": "3"}))[1] == {"limit": 3}
 
 
@@ -207,7 +217,7 @@ def test_a_body_where_none_is_taken_is_refused() -> None:
 
 
 def test_a_failure_shows_nothing_of_itself() -> None:
-    def fail(request: Request[Thing, Paging]) -> Reply:
+    def fail(_: Service, request: Request[Thing, Paging]) -> Reply:
         raise RuntimeError("secret-password in the message")
 
     status, body = call(build(fail), event())
@@ -216,7 +226,7 @@ def test_a_failure_shows_nothing_of_itself() -> None:
 
 
 def test_an_outage_is_503_with_its_code_and_when_to_come_back() -> None:
-    def fail(request: Request[Thing, Paging]) -> Reply:
+    def fail(_: Service, request: Request[Thing, Paging]) -> Reply:
         raise Unavailable("The index did not answer.", code="index-unavailable")
 
     response = build(fail)(event(), None)
@@ -227,22 +237,20 @@ def test_an_outage_is_503_with_its_code_and_when_to_come_back() -> None:
 
 
 def test_a_broken_deployment_is_an_internal_problem() -> None:
-    def edge() -> Edge:
+    def broken() -> Service:
         raise ConfigurationError("CUSTODY_MAX_TOKEN_AGE_SECONDS: not a number")
 
-    api = build()
-    api._edge = edge
-    status, body = call(api, event())
+    status, body = call(build(service=broken), event())
     assert (status, body["code"]) == (500, "internal")
     assert "CUSTODY" not in json.dumps(body)
 
 
 def test_a_reply_that_is_not_json_is_an_internal_problem() -> None:
-    assert call(build(lambda request: Reply({"score": float("nan")})), event())[0] == 500
+    assert call(build(lambda _, request: Reply({"score": float("nan")})), event())[0] == 500
 
 
 def test_counts_are_written_as_metrics(capsys: pytest.CaptureFixture[str]) -> None:
-    api = build(lambda request: Reply({}, counts={"Served": 2, "Search_ms": 1.5}))
+    api = build(lambda _, request: Reply({}, counts={"Served": 2, "Search_ms": 1.5}))
     assert call(api, event())[0] == 200
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     metric = next(line for line in lines if "_aws" in line)
@@ -257,7 +265,7 @@ def test_counts_are_written_as_metrics(capsys: pytest.CaptureFixture[str]) -> No
 def test_if_match_is_read(header: str | None, revision: int | None) -> None:
     seen: list[int | None] = []
 
-    def call(request: Request[Any, Any]) -> Reply:
+    def call(_: Service, request: Request[Any, Any]) -> Reply:
         seen.append(if_match(request))
         return Reply({}, status=201)
 
@@ -268,7 +276,7 @@ def test_if_match_is_read(header: str | None, revision: int | None) -> None:
 
 @pytest.mark.parametrize("header", ["", "latest", '"1", "2"', "-1", '"1'])
 def test_an_if_match_that_is_no_revision_of_ours_is_refused(header: str) -> None:
-    api = build(lambda request: Reply({"revision": if_match(request)}, status=201))
+    api = build(lambda _, request: Reply({"revision": if_match(request)}, status=201))
     response = api(event(headers={"If-Match": header}), None)
     assert response["statusCode"] == 422
     assert json.loads(str(response["body"]))["field"] == "If-Match"

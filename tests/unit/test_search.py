@@ -453,9 +453,9 @@ def test_linear_fusion_is_the_other_choice(world: World) -> None:
     ],
 )
 def test_legs_weigh_what_the_settings_say_on_the_scale_of_the_policy(
-    world: World, given: tuple[float, float], weights: dict[str, float]
+    given: tuple[float, float], weights: dict[str, float]
 ) -> None:
-    world.retriever._leg_weights = dict(zip(("semantic", "lexical"), given, strict=True))
+    world = World(leg_weights=dict(zip(("semantic", "lexical"), given, strict=True)))
     world.publish("near", "Parental leave.")
     result = search(world)
     for item in result.results:

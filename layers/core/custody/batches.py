@@ -26,8 +26,11 @@ from custody.errors import CustodyError, IntegrityError
 type BatchReply = Mapping[str, object]
 
 
-type Handle = Callable[[SQSRecord], Mapping[str, float] | None]
+type Counts = Mapping[str, float]
+type Handle[S] = Callable[[S, SQSRecord], Counts | None]
 """Raises to have its message come again; what it returns is counted as metrics, name to count."""
+
+type BatchHandler = Callable[[Mapping[str, Any], Any], BatchReply]
 
 
 class _Reporting:
@@ -41,7 +44,9 @@ class _Reporting:
             event_type=EventType.SQS, raise_on_entire_batch_failure=False
         )
 
-    def _report(self, event: Mapping[str, Any], context: Any, message: Handle) -> BatchReply:
+    def _report(
+        self, event: Mapping[str, Any], context: Any, message: Callable[[SQSRecord], Counts | None]
+    ) -> BatchReply:
         counts: dict[str, float] = {}
 
         def handle(record: SQSRecord) -> None:  # the processor asks for this argument's name
@@ -79,56 +84,68 @@ class _Reporting:
         )
 
 
-class Batches(_Reporting):
-    """The handler of one queue function, message by message."""
+class Batches[S](_Reporting):
+    """One queue function that works message by message."""
 
-    def __init__(self, function: str, handle: Handle) -> None:
+    def __init__(self, function: str, handle: Handle[S]) -> None:
         super().__init__(function)
         self._handle = handle
 
-    def __call__(self, event: Mapping[str, Any], context: Any) -> BatchReply:
-        return self._report(event, context, self._handle)
+    def handler(self, service: Callable[[], S]) -> BatchHandler:
+        """``service`` is called with each message, not before."""
+
+        def handle(event: Mapping[str, Any], context: Any) -> BatchReply:
+            return self._report(event, context, lambda record: self._handle(service(), record))
+
+        return handle
 
 
-class JobBatches[J: Job](_Reporting):
-    """The handler of a queue whose messages are worked on together. ``work`` takes the jobs of a
-    batch and returns those that must come again; ``counts`` are a done job's metrics. Where it
-    raises, each job is tried again for itself, so that only the one at fault comes again."""
+class JobBatches[S, J: Job](_Reporting):
+    """A queue function whose messages are worked on together. ``work`` takes the jobs of a batch
+    and returns those that must come again; ``counts`` are a done job's metrics. Where it raises,
+    each job is tried again for itself, so that only the one at fault comes again."""
 
     def __init__(
         self,
         function: str,
         kind: type[J],
-        work: Callable[[Sequence[J]], Iterable[Failure[J]]],
-        counts: Callable[[J], Mapping[str, float]] | None = None,
+        work: Callable[[S, Sequence[J]], Iterable[Failure[J]]],
+        counts: Callable[[J], Counts] | None = None,
     ) -> None:
         super().__init__(function)
         self._kind = kind
         self._work = work
         self._counts = counts
 
-    def __call__(self, event: Mapping[str, Any], context: Any) -> BatchReply:
-        failed = self._together(self._readable(event))
+    def handler(self, service: Callable[[], S]) -> BatchHandler:
+        """``service`` is called when there is work, not before."""
 
-        def message(record: SQSRecord) -> Mapping[str, float] | None:
-            job = job_of(record.body, self._kind)
-            errors = self._failed([job]) if failed is None else failed
-            if job in errors:
-                raise errors[job]
-            return self._counts(job) if self._counts else None
+        def failed(jobs: Sequence[J]) -> Mapping[J, CustodyError]:
+            return {failure.job: failure.error for failure in self._work(service(), jobs)}
 
-        return self._report(event, context, message)
+        def handle(event: Mapping[str, Any], context: Any) -> BatchReply:
+            together = self._together(failed, self._readable(event))
 
-    def _together(self, jobs: Sequence[J]) -> Mapping[J, CustodyError] | None:
+            def message(record: SQSRecord) -> Counts | None:
+                job = job_of(record.body, self._kind)
+                errors = failed([job]) if together is None else together
+                if job in errors:
+                    raise errors[job]
+                return self._counts(job) if self._counts else None
+
+            return self._report(event, context, message)
+
+        return handle
+
+    def _together(
+        self, failed: Callable[[Sequence[J]], Mapping[J, CustodyError]], jobs: Sequence[J]
+    ) -> Mapping[J, CustodyError] | None:
         """None where it can't be said which of them failed."""
         try:
-            return self._failed(jobs) if jobs else {}
+            return failed(jobs) if jobs else {}
         except Exception:
             self._logger.exception("batch failed", extra={"code": "internal"})
             return None
-
-    def _failed(self, jobs: Sequence[J]) -> Mapping[J, CustodyError]:
-        return {failure.job: failure.error for failure in self._work(jobs)}
 
     def _readable(self, event: Mapping[str, Any]) -> list[J]:
         jobs = []

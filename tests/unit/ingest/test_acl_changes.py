@@ -28,7 +28,7 @@ BOB = principal("bob")
 def world() -> World:
     world = World()
     world.source(max_acl=("group:staff", "user:bob", "user:eve"))
-    world.documents.put(WRITER, request(text="secret"))
+    world.post_document(WRITER, request(text="secret"))
     return world
 
 
@@ -162,7 +162,7 @@ def test_if_match_and_what_is_not_live(world: World) -> None:
     with pytest.raises(PreconditionFailed):
         world.change_acl(WRITER, AclRequest("guide", ("user:bob",), if_match=1))
     world.while_waiting = lambda: None
-    world.documents.put(WRITER, request("draft"))
+    world.post_document(WRITER, request("draft"))
     with pytest.raises(Conflict) as caught:
         world.change_acl(WRITER, AclRequest("draft", ("user:bob",)))
     assert caught.value.code == "document-not-live"

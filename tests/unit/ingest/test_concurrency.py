@@ -72,7 +72,7 @@ def test_writers_of_one_document_at_once_lose_nothing_and_agree() -> None:
     world.source()
     texts = [f"text {number}" for number in range(12)]
     at_once(
-        lambda text=text: world.documents.put(WRITER, request(text=text))  # type: ignore[misc]
+        lambda text=text: world.post_document(WRITER, request(text=text))  # type: ignore[misc]
         for text in texts
     )
     work(world)
@@ -89,7 +89,7 @@ def test_the_same_document_posted_at_once_is_one_version() -> None:
     world = World(wait_seconds=0.0)
     world.while_waiting = lambda: None
     world.source()
-    at_once((lambda: world.documents.put(WRITER, request()),) * 8)
+    at_once((lambda: world.post_document(WRITER, request()),) * 8)
     work(world)
     assert world.ledger.head(GUIDE).accepted_version == 1  # type: ignore[union-attr]
     assert world.texts() == {"alpha", "beta"}

@@ -47,7 +47,7 @@ def world(heard: Heard) -> World:
 def parsed(world: World, **texts: str) -> dict[str, EmbedJob]:
     """The first embed job of each document."""
     for name, text in texts.items():
-        world.documents.put(WRITER, request(name, text))
+        world.post_document(WRITER, request(name, text))
     for job in list(world.queue.sent):
         world.parse(job)  # type: ignore[arg-type]
     return {

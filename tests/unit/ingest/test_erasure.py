@@ -61,7 +61,7 @@ def holds(world: World, text: str) -> list[str]:
 def test_an_erased_document_is_gone_at_the_next_read_whatever_the_index_holds(
     world: World,
 ) -> None:
-    world.documents.put(WRITER, request(text="secret"))
+    world.post_document(WRITER, request(text="secret"))
     world.erase(WRITER, WHY)
     assert [entry.text for entry in world.index.visible()] == ["secret"]
     assert world.texts() == set()
@@ -71,7 +71,7 @@ def test_an_erased_document_is_gone_at_the_next_read_whatever_the_index_holds(
 
 def test_every_copy_is_gone_and_the_receipt_says_so(world: World) -> None:
     for text in ("secret 1", "secret 2\nsecret 3", "secret 4"):
-        world.documents.put(WRITER, request(text=text, title="secret title"))
+        world.post_document(WRITER, request(text=text, title="secret title"))
     erasure = world.erase(WRITER, WHY)
     world.work()
     told = world.erase.show(WRITER, erasure.erasure_id)
@@ -91,7 +91,7 @@ def test_every_copy_is_gone_and_the_receipt_says_so(world: World) -> None:
 
 
 def test_erasing_again_answers_with_the_same_erasure(world: World) -> None:
-    world.documents.put(WRITER, request())
+    world.post_document(WRITER, request())
     first = world.erase(WRITER, WHY)
     assert world.erase(WRITER, WHY).erasure_id == first.erasure_id
     world.work()
@@ -101,20 +101,20 @@ def test_erasing_again_answers_with_the_same_erasure(world: World) -> None:
 
 
 def test_the_same_content_may_come_back_as_a_new_version(world: World) -> None:
-    world.documents.put(WRITER, request())
+    world.post_document(WRITER, request())
     erasure = world.erase(WRITER, WHY)
-    done = world.documents.put(WRITER, request())
+    done = world.post_document(WRITER, request())
     assert (done.record.version, done.unchanged) == (2, False)
     world.propagate(EraseJob(GUIDE, erasure.erasure_id, erasure.through_version))
     assert {(one.version, one.text) for one in world.served()} == {(2, "alpha"), (2, "beta")}
     assert world.erase.show(WRITER, erasure.erasure_id).state is ErasureState.COMPLETE
-    assert world.documents.put(WRITER, request()).unchanged
+    assert world.post_document(WRITER, request()).unchanged
 
 
 def test_a_late_erasure_takes_nothing_of_a_version_that_came_back(world: World) -> None:
-    world.documents.put(WRITER, request(text="old secret"))
+    world.post_document(WRITER, request(text="old secret"))
     erasure = world.erase(WRITER, WHY)
-    world.documents.put(WRITER, request(text="new\nwords"))
+    world.post_document(WRITER, request(text="new\nwords"))
     keys = set(world.objects.keys())
     world.propagate(EraseJob(GUIDE, erasure.erasure_id, 1))
     assert world.texts() == {"new", "words"}
@@ -125,7 +125,7 @@ def test_a_late_erasure_takes_nothing_of_a_version_that_came_back(world: World) 
 
 def test_a_version_on_its_way_never_becomes_live(world: World) -> None:
     world.while_waiting = lambda: None
-    world.documents.put(WRITER, request(text="secret"))
+    world.post_document(WRITER, request(text="secret"))
     world.erase(WRITER, WHY)
     world.work()
     assert world.index.visible() == ()
@@ -139,7 +139,7 @@ def test_each_step_that_runs_after_the_erasure_leaves_nothing(
 ) -> None:
     """The ingestion stops after some step; the erasure passes; then the rest runs."""
     world.while_waiting = lambda: None
-    world.documents.put(WRITER, request(text="secret"))
+    world.post_document(WRITER, request(text="secret"))
     steps = [ParseJob(GUIDE, 1), None, PublishJob(GUIDE, 1)]
     for step in range(done_before):
         if step == 1:
@@ -156,7 +156,7 @@ def test_each_step_that_runs_after_the_erasure_leaves_nothing(
 
 def test_a_parse_that_ends_after_the_erasure_takes_its_chunks_back(world: World) -> None:
     world.while_waiting = lambda: None
-    world.documents.put(WRITER, request(text="secret"))
+    world.post_document(WRITER, request(text="secret"))
     real = world.parse.parser.parse
 
     class Slow:
@@ -172,7 +172,7 @@ def test_a_parse_that_ends_after_the_erasure_takes_its_chunks_back(world: World)
 
 def test_an_embedding_that_ends_after_the_erasure_takes_its_vectors_back(world: World) -> None:
     world.while_waiting = lambda: None
-    world.documents.put(WRITER, request(text="secret"))
+    world.post_document(WRITER, request(text="secret"))
     world.parse(ParseJob(GUIDE, 1))
     job = EmbedJob(GUIDE, 1, part=0, first=0, last=1)
 
@@ -194,7 +194,7 @@ def test_a_step_that_broke_off_after_the_erasure_is_taken_back_when_it_comes_aga
 ) -> None:
     """It had written what it made, and never learned that the erasure had been there before."""
     world.while_waiting = lambda: None
-    world.documents.put(WRITER, request(text="secret"))
+    world.post_document(WRITER, request(text="secret"))
     job: Job = ParseJob(GUIDE, 1)
     if step == "part_done":
         world.handle(job)
@@ -225,13 +225,13 @@ def test_a_second_delivery_that_ends_after_publication_takes_nothing_away(
     world: World, superseded: bool
 ) -> None:
     world.while_waiting = lambda: None
-    world.documents.put(WRITER, request(text="alpha"))
+    world.post_document(WRITER, request(text="alpha"))
     real = world.parse.parser.parse
 
     def meanwhile() -> None:
         world.work()
         if superseded:
-            world.documents.put(WRITER, request(text="beta"))
+            world.post_document(WRITER, request(text="beta"))
             world.work()
 
     class SlowParser:
@@ -251,7 +251,7 @@ def test_a_second_embedding_that_ends_after_publication_takes_no_vectors_away(
     world: World,
 ) -> None:
     world.while_waiting = lambda: None
-    world.documents.put(WRITER, request(text="alpha"))
+    world.post_document(WRITER, request(text="alpha"))
     world.parse(ParseJob(GUIDE, 1))
 
     class Slow(WordEmbedder):
@@ -271,7 +271,7 @@ def test_a_second_embedding_that_ends_after_publication_takes_no_vectors_away(
 
 def test_a_version_that_is_erased_while_it_is_signed_reaches_no_index(world: World) -> None:
     world.while_waiting = lambda: None
-    world.documents.put(WRITER, request(text="secret"))
+    world.post_document(WRITER, request(text="secret"))
     world.queue.drain({ParseJob: world.handle, EmbedJob: world.handle, PublishJob: _lose})
 
     class Slow:
@@ -285,7 +285,7 @@ def test_a_version_that_is_erased_while_it_is_signed_reaches_no_index(world: Wor
     assert "put" not in world.index.calls
     assert "ensure" not in world.index.calls
     world.work()
-    assert world.documents.put(WRITER, request(text="again")).record.version == 2
+    assert world.post_document(WRITER, request(text="again")).record.version == 2
     world.work()
     assert world.texts() == {"again"}
 
@@ -314,7 +314,7 @@ def test_a_refusal_that_ends_after_the_erasure_keeps_no_copy(world: World) -> No
 
 
 def test_an_index_that_is_down_makes_it_partial_and_the_job_comes_again(world: World) -> None:
-    world.documents.put(WRITER, request(text="secret"))
+    world.post_document(WRITER, request(text="secret"))
     erasure = world.erase(WRITER, WHY)
     world.index.down = True
     with pytest.raises(Unavailable) as caught:
@@ -332,7 +332,7 @@ def test_an_index_that_is_down_makes_it_partial_and_the_job_comes_again(world: W
 
 
 def test_chunks_that_can_still_be_found_are_not_told_as_deleted(world: World) -> None:
-    world.documents.put(WRITER, request())
+    world.post_document(WRITER, request())
     erasure = world.erase(WRITER, WHY)
     world.index.delete = lambda *args, **kwargs: None  # type: ignore[method-assign]
     with pytest.raises(Unavailable):
@@ -342,7 +342,7 @@ def test_chunks_that_can_still_be_found_are_not_told_as_deleted(world: World) ->
 
 
 def test_objects_that_are_left_are_not_told_as_deleted(world: World) -> None:
-    world.documents.put(WRITER, request())
+    world.post_document(WRITER, request())
     erasure = world.erase(WRITER, WHY)
     world.objects.delete = lambda prefix: 0  # type: ignore[method-assign]
     with pytest.raises(Unavailable):
@@ -354,7 +354,7 @@ def test_objects_that_are_left_are_not_told_as_deleted(world: World) -> None:
 
 def test_older_versions_of_an_object_that_are_left_are_not_told_as_deleted(world: World) -> None:
     """A delete marker hides them from a plain look at the key."""
-    world.documents.put(WRITER, request(text="secret"))
+    world.post_document(WRITER, request(text="secret"))
     erasure = world.erase(WRITER, WHY)
 
     def mark_only(key: str, *, keep: object = ()) -> int:
@@ -411,7 +411,7 @@ def test_redelivered_events_never_revive_an_erased_drop(world: World) -> None:
 
 
 def test_who_may_erase_and_who_may_know(world: World) -> None:
-    world.documents.put(WRITER, request())
+    world.post_document(WRITER, request())
     with pytest.raises(NotFound):
         world.erase(STRANGER, WHY)
     with pytest.raises(NotFound):
@@ -433,7 +433,7 @@ def test_who_may_erase_and_who_may_know(world: World) -> None:
 
 @pytest.mark.parametrize("reason", ["", " ", "x" * 1001, "a\x07b"])
 def test_a_bad_reason_erases_nothing(world: World, reason: str) -> None:
-    world.documents.put(WRITER, request())
+    world.post_document(WRITER, request())
     with pytest.raises(CustodyError) as caught:
         world.erase(WRITER, replace(WHY, reason=reason))
     assert caught.value.status == 422
@@ -441,7 +441,7 @@ def test_a_bad_reason_erases_nothing(world: World, reason: str) -> None:
 
 
 def test_if_match_guards_an_erasure(world: World) -> None:
-    world.documents.put(WRITER, request())
+    world.post_document(WRITER, request())
     with pytest.raises(PreconditionFailed):
         world.erase(WRITER, replace(WHY, if_match=1))
     assert world.texts() == {"alpha", "beta"}
@@ -454,19 +454,19 @@ def test_a_job_for_an_erasure_that_does_not_exist_fails(world: World) -> None:
 
 def test_duplicates_elsewhere_stay_and_are_not_served_as_the_erased_one(world: World) -> None:
     """Upload twice, delete the copy, upload another, ask for the copy's text."""
-    world.documents.put(WRITER, request("one", lines(3)))
-    world.documents.put(WRITER, request("copy", lines(3)))
+    world.post_document(WRITER, request("one", lines(3)))
+    world.post_document(WRITER, request("copy", lines(3)))
     world.erase(WRITER, replace(WHY, document_id="copy"))
-    world.documents.put(WRITER, request("three", "else"))
+    world.post_document(WRITER, request("three", "else"))
     assert {one.document_id for one in world.served()} == {"one", "three"}
     world.work()
     assert {one.document_id for one in world.served()} == {"one", "three"}
 
 
 def test_clean_up_of_a_live_pending_or_unknown_version_does_nothing(world: World) -> None:
-    world.documents.put(WRITER, request())
+    world.post_document(WRITER, request())
     world.while_waiting = lambda: None
-    world.documents.put(WRITER, request(text="next"))
+    world.post_document(WRITER, request(text="next"))
     for version in (1, 2, 9):
         world.propagate(CleanupJob(GUIDE, version))
     assert world.texts() == {"alpha", "beta"}

@@ -54,11 +54,12 @@ def test_deeply_nested_json_is_rejected() -> None:
         sidecar.read(b'{"metadataAttributes": ' + b"[" * 50_000, tenant=TENANT)
 
 
+DROP_EVENTS = load("accept").drop_events
+
+
 @given(st.text(max_size=300) | JSON.map(json.dumps))
 def test_any_message_is_an_s3_event_or_malformed(body: str) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        drop_events = load(patch, "accept").drop_events
-    events, refused = outcome_of(lambda: drop_events(body, bucket="evidence"))
+    events, refused = outcome_of(lambda: DROP_EVENTS(body, bucket="evidence"))
     assert refused is None or refused.code in {"malformed-event", "malformed-json"}
     assert all(isinstance(event, DropEvent) for event in events or ())
 

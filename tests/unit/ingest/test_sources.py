@@ -101,7 +101,7 @@ def test_a_cursor_is_bound_to_kind_caller_and_filters() -> None:
 def test_a_cursor_leads_on_in_its_callers_own_list_of_sources_only(world: World) -> None:
     for number in range(3):
         world.source(f"s{number}")
-        world.documents.put(WRITER, request(f"d{number}", source_id=f"s{number}"))
+        world.post_document(WRITER, request(f"d{number}", source_id=f"s{number}"))
     first = world.govern.list_sources(GOVERNOR, limit=2, cursor=None)
     rest = world.govern.list_sources(GOVERNOR, limit=2, cursor=first.next)
     assert [source.key.source_id for page in (first, rest) for source in page.items] == [

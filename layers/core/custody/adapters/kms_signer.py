@@ -11,6 +11,8 @@ import hashlib
 import threading
 from typing import TYPE_CHECKING
 
+import boto3
+from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import (
@@ -28,6 +30,16 @@ if TYPE_CHECKING:
     from mypy_boto3_kms import KMSClient
 
     from custody.application.ports import Clock
+
+
+def connect() -> KMSClient:
+    """A client that gives up: two seconds to connect, five to answer, three attempts."""
+    return boto3.client(
+        "kms",
+        config=Config(
+            connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3}
+        ),
+    )
 
 
 class KmsSigner:

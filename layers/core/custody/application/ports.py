@@ -29,6 +29,7 @@ from custody.domain.model import (
     LedgerView,
     ObjectRef,
     PolicyRef,
+    Principal,
     Source,
     SourceKey,
     VerificationKey,
@@ -41,6 +42,13 @@ type Matrix = npt.NDArray[np.float32]
 class Clock(Protocol):
     def now(self) -> datetime:
         """Aware UTC time."""
+        ...
+
+
+class Authorizer(Protocol):
+    def __call__(self, authorization: str) -> Principal:
+        """The caller whom an ``Authorization`` header names. Raises Unauthenticated, and
+        Unavailable(code="issuer-unavailable")."""
         ...
 
 

@@ -1,6 +1,6 @@
 """The HTTP edge: strict bodies in, problem+json out, one route table for handlers and OpenAPI."""
 
-from custody.http.api import Api, Edge, Reply, Request, Route
+from custody.http.api import Api, Edge, Handler, Reply, Request, Route
 from custody.http.body import MAX_BODY_BYTES, Body, Metadata, Timestamp, parse_body, read_json
 from custody.http.principal import principal_from_event, require
 from custody.http.problem import problem
@@ -10,6 +10,7 @@ __all__ = [
     "Api",
     "Body",
     "Edge",
+    "Handler",
     "Metadata",
     "Reply",
     "Request",

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import unquote
 
 from aws_lambda_powertools import Logger
@@ -32,12 +32,13 @@ _RETRY_AFTER = {429: "1", 503: "5"}
 MAX_REPLY_BYTES = 6 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """What every handler needs: the time, and how old a token may be."""
+class Edge(Protocol):
+    """What every handler needs of the service: the time, and how old a token may be."""
 
-    clock: Clock
-    max_token_age: timedelta
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def max_token_age(self) -> timedelta: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,11 @@ class Reply:
     counts: Mapping[str, float] = field(default_factory=dict)
 
 
+type Call[S] = Callable[[S, Request[Any, Any]], Reply]
+
+
 @dataclass(frozen=True, slots=True)
-class Route:
+class Route[S: Edge]:
     """``scope`` None with ``anonymous`` False: any verified caller. ``replies``: status to model.
 
     ``headers``: request headers that the route reads, name to whether it is required.
@@ -95,7 +99,7 @@ class Route:
     replies: Mapping[int, type[BaseModel]]
     headers: Mapping[str, bool]
     anonymous: bool
-    call: Callable[[Request[Any, Any]], Reply]
+    call: Call[S]
 
     def match(self, path: str) -> dict[str, str] | None:
         """Path parameters, or None where ``path`` is another route's."""
@@ -111,14 +115,12 @@ class Route:
         return found
 
 
-class Api:
-    """The route table of one function. ``edge`` is called with the first request, not before."""
+class Api[S: Edge]:
+    """The route table of one function. A route is called with the service ``S`` and the request."""
 
-    def __init__(self, function: str, edge: Callable[[], Edge]) -> None:
+    def __init__(self, function: str) -> None:
         self.function = function
-        self.routes: list[Route] = []
-        self._edge = edge
-        self._logger = Logger(service=function, level="INFO")
+        self.routes: list[Route[S]] = []
 
     def route(
         self,
@@ -132,10 +134,8 @@ class Api:
         query: type[BaseModel] | None = None,
         headers: Mapping[str, bool] | None = None,
         anonymous: bool = False,
-    ) -> Callable[[Callable[[Request[Any, Any]], Reply]], Callable[[Request[Any, Any]], Reply]]:
-        def register(
-            call: Callable[[Request[Any, Any]], Reply],
-        ) -> Callable[[Request[Any, Any]], Reply]:
+    ) -> Callable[[Call[S]], Call[S]]:
+        def register(call: Call[S]) -> Call[S]:
             self.routes.append(
                 Route(
                     method, path, scope, summary, request, query, dict(replies),
@@ -146,8 +146,20 @@ class Api:
 
         return register
 
+    def handler(self, service: Callable[[], S]) -> Handler[S]:
+        """``service`` is called with the first request, not before."""
+        return Handler(self, service)
+
+
+class Handler[S: Edge]:
+    """The Lambda handler of one function: always a well-formed proxy reply, never an exception."""
+
+    def __init__(self, api: Api[S], service: Callable[[], S]) -> None:
+        self._api = api
+        self._service = service
+        self._logger = Logger(service=api.function, level="INFO")
+
     def __call__(self, event: Event, context: object) -> Response:
-        """The Lambda handler: always a well-formed proxy reply, never an exception."""
         trace_id = _trace_id(event, context)
         label = f"{event.get('httpMethod', '?')} {event.get('resource', '?')}"
         try:
@@ -163,14 +175,14 @@ class Api:
         self._logger.info(
             "served", extra={"trace_id": trace_id, "route": label, "status": reply.status}
         )
-        counts.emit(self.function, reply.counts)
+        counts.emit(self._api.function, reply.counts)
         return response
 
-    def _find(self, event: Event) -> tuple[Route, dict[str, str]]:
+    def _find(self, event: Event) -> tuple[Route[S], dict[str, str]]:
         method = event.get("httpMethod")
         resource, path = str(event.get("resource", "")), str(event.get("path", ""))
         given = event.get("pathParameters") or {}
-        for route in self.routes:
+        for route in self._api.routes:
             if route.method != method:
                 continue
             if route.path == resource:
@@ -183,11 +195,11 @@ class Api:
 
     def _answer(self, event: Event, trace_id: str) -> Reply:
         route, parameters = self._find(event)
-        edge = self._edge()
-        now = edge.clock.now()
+        service = self._service()
+        now = service.clock.now()
         caller = None
         if not route.anonymous:
-            caller = principal_from_event(event, now=now, max_age=edge.max_token_age)
+            caller = principal_from_event(event, now=now, max_age=service.max_token_age)
             if route.scope is not None:
                 require(caller, route.scope)
         raw = body_bytes(
@@ -196,6 +208,7 @@ class Api:
         if route.request is None and raw.strip():
             raise BadRequest("This route takes no body.", code="unexpected-body")
         return route.call(
+            service,
             Request(
                 method=route.method,
                 path=route.path,
@@ -207,7 +220,7 @@ class Api:
                 trace_id=trace_id,
                 now=now,
                 caller=caller,
-            )
+            ),
         )
 
 

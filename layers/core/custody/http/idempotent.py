@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from pydantic import BaseModel
 
@@ -36,12 +36,17 @@ def if_match(request: Request[Any, Any]) -> int | None:
     return int(match["revision"])
 
 
+class Remembering(Protocol):
+    @property
+    def idempotency(self) -> Idempotency: ...
+
+
 def once(
-    idempotency: Callable[[], Idempotency],
+    service: Remembering,
     request: Request[Any, Any],
     action: Callable[[], Reply],
 ) -> Reply:
-    """Without the header the action simply runs. ``idempotency`` is asked for only with it."""
+    """Without the header the action simply runs. The service's memory is asked for only with it."""
     key = request.header("idempotency-key")
     if key is None:
         return action()
@@ -59,7 +64,7 @@ def once(
         counts.update(reply.counts)
         return {"status": reply.status, "headers": dict(reply.headers), "body": _plain(reply.body)}
 
-    stored = idempotency().once(attempt, run)
+    stored = service.idempotency.once(attempt, run)
     return Reply(
         cast("Mapping[str, object] | None", stored["body"]),
         status=cast("int", stored["status"]),

@@ -28,7 +28,7 @@ class Problem(Body):
     trace_id: str
 
 
-def document(routes: Iterable[tuple[str, Route]], *, title: str, version: str) -> Json:
+def document(routes: Iterable[tuple[str, Route[Any]]], *, title: str, version: str) -> Json:
     """``routes``: each with the name of the function that serves it, which becomes its tag.
 
     Raises ValueError when two functions serve one route.
@@ -55,7 +55,7 @@ def document(routes: Iterable[tuple[str, Route]], *, title: str, version: str) -
     }
 
 
-def _models(routes: Iterable[Route]) -> Sequence[tuple[type[BaseModel], JsonSchemaMode]]:
+def _models(routes: Iterable[Route[Any]]) -> Sequence[tuple[type[BaseModel], JsonSchemaMode]]:
     found: dict[tuple[type[BaseModel], JsonSchemaMode], None] = {(Problem, "serialization"): None}
     for route in routes:
         if route.request is not None:
@@ -68,7 +68,7 @@ def _models(routes: Iterable[Route]) -> Sequence[tuple[type[BaseModel], JsonSche
 type _Refs = Mapping[tuple[Any, JsonSchemaMode], Json]
 
 
-def _operation(function: str, route: Route, refs: _Refs) -> Json:
+def _operation(function: str, route: Route[Any], refs: _Refs) -> Json:
     operation: Json = {
         "operationId": _name(route.call),
         "summary": route.summary,
@@ -93,7 +93,7 @@ def _name(call: object) -> str:
     return str(getattr(call, "__name__", "operation"))
 
 
-def _responses(route: Route, refs: _Refs) -> Json:
+def _responses(route: Route[Any], refs: _Refs) -> Json:
     answers: Json = {
         str(status): {
             "description": _DESCRIPTIONS.get(status, "The answer."),
@@ -117,14 +117,14 @@ _DESCRIPTIONS = {
 }
 
 
-def _path_parameters(route: Route) -> list[Json]:
+def _path_parameters(route: Route[Any]) -> list[Json]:
     return [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in re.findall(r"\{(\w+)\}", route.path)
     ]
 
 
-def _query_parameters(route: Route) -> list[Json]:
+def _query_parameters(route: Route[Any]) -> list[Json]:
     if route.query is None:
         return []
     schema = route.query.model_json_schema(mode="validation")
@@ -139,7 +139,7 @@ def _query_parameters(route: Route) -> list[Json]:
     ]
 
 
-def _header_parameters(route: Route) -> list[Json]:
+def _header_parameters(route: Route[Any]) -> list[Json]:
     return [
         {"name": name, "in": "header", "required": required, "schema": {"type": "string"}}
         for name, required in route.headers.items()

@@ -1,8 +1,8 @@
-"""What the API does with documents: publish one and wait, list, show, and prove."""
+"""Documents as a caller may see them: listed, shown, and with the statement that proves them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from custody.application.callers import (
     Seen,
@@ -13,10 +13,7 @@ from custody.application.callers import (
     see,
     view_for,
 )
-from custody.application.ingestion.accept_document import Accept, DocumentRequest
-from custody.application.ingestion.admission import Admission, space_of
-from custody.application.ports import Cursors, EvidenceIndex, Ledger, Page
-from custody.application.waiting import Waiting
+from custody.application.ports import Cursors, Ledger, Page
 from custody.domain.model import (
     Envelope,
     Head,
@@ -26,17 +23,9 @@ from custody.domain.model import (
     VersionRecord,
     VersionState,
 )
-from custody.errors import NotFound, Unprocessable
+from custody.errors import NotFound
 
 _HISTORY = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """``unchanged``: nothing was written. A record that is still PENDING will be published."""
-
-    record: VersionRecord
-    unchanged: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,45 +45,8 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    accept: Accept
     ledger: Ledger
-    index: EvidenceIndex
-    waiting: Waiting
     cursors: Cursors
-
-    def put(self, principal: Principal, request: DocumentRequest) -> Published:
-        """Raises Unprocessable with the first reason as its code when the document was rejected,
-        NotFound when it was erased meanwhile; everything that ``Accept.from_api`` raises."""
-        admitted = self.accept.from_api(principal, request)
-        record = admitted.record
-        if admitted.admission is Admission.UNCHANGED:
-            return Published(record, unchanged=True)
-        if admitted.admission is Admission.MISSING:
-            return Published(self._repaired(record), unchanged=False)
-        done = self.waiting.until(lambda: self._ended(record))
-        if done is None:
-            return Published(record, unchanged=False)
-        if done.state is VersionState.REJECTED:
-            reasons = done.reasons or ("rejected",)
-            raise Unprocessable(
-                f"The document was rejected: {', '.join(reasons)}.", code=reasons[0]
-            )
-        if done.state is VersionState.ERASED:
-            raise no_such_document()
-        return Published(done, unchanged=False)
-
-    def _ended(self, record: VersionRecord) -> VersionRecord | None:
-        now = self.ledger.version(record.key, record.version)
-        return now if now is not None and now.state is not VersionState.PENDING else None
-
-    def _repaired(self, record: VersionRecord) -> VersionRecord:
-        """Live, but not wholly searchable. Told as PENDING when the time is over before it is."""
-
-        def look() -> VersionRecord | None:
-            found = self.index.count(space_of(record.key), record.key, record.version)
-            return record if found == record.chunk_count else None
-
-        return self.waiting.until(look) or _pending(record)
 
     def list_documents(
         self,
@@ -162,7 +114,3 @@ class Documents:
         if record is None or envelope is None:
             raise NotFound("There is no signed statement of this version.")
         return Provenance(seen.head.key.document_id, version, record.state, envelope)
-
-
-def _pending(record: VersionRecord) -> VersionRecord:
-    return replace(record, state=VersionState.PENDING)

@@ -1,0 +1,233 @@
+"""The real ports, from the environment. Everything is made once for each container.
+
+Imports stay inside the factories: a function then loads only what its own use case needs, which
+keeps a cold start short.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from custody import settings as env
+from custody.adapters.system_clock import RandomIdentifiers, SystemClock
+from custody.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+
+    from custody.application.idempotency import Idempotency
+    from custody.application.ports import (
+        Authorizer,
+        Chunker,
+        Embedder,
+        EvidenceIndex,
+        Jobs,
+        Ledger,
+        ObjectStore,
+        Parser,
+        PolicyStore,
+        Signer,
+        TraceStore,
+        Verifier,
+    )
+    from custody.domain.text.embedding_model import EmbeddingModel
+
+_MODEL_PACKAGE = "custody_model"
+
+
+class EnvironmentPorts:
+    def __init__(self) -> None:
+        self.clock = SystemClock()
+        self.identifiers = RandomIdentifiers()
+        self._signers: dict[str, Signer] = {}
+        self._jobs: dict[tuple[str, ...], Jobs] = {}
+
+    @cached_property
+    def _dynamodb(self) -> DynamoDBClient:
+        from custody.adapters.dynamodb import connect
+
+        return connect()
+
+    @cached_property
+    def authorizer(self) -> Authorizer:
+        from custody.adapters.oidc import TokenAuthorizer
+
+        chosen = env.settings(env.TokenSettings)
+        return TokenAuthorizer(
+            issuer=chosen.issuer,
+            audience=chosen.audience,
+            clock=self.clock,
+            tenant_claim=chosen.tenant_claim,
+            jwks_url=chosen.jwks_url,
+        )
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        from custody.adapters.dynamodb import DynamoLedger
+
+        return DynamoLedger(self._dynamodb, env.settings(env.LedgerSettings).ledger_table)
+
+    @cached_property
+    def policies(self) -> PolicyStore:
+        from custody.adapters.dynamodb import DynamoPolicies
+
+        return DynamoPolicies(self._dynamodb, env.settings(env.LedgerSettings).ledger_table)
+
+    @cached_property
+    def traces(self) -> TraceStore:
+        from custody.adapters.dynamodb import DynamoTraces
+
+        table = env.settings(env.TraceSettings).traces_table
+        return DynamoTraces(self._dynamodb, table, self.clock)
+
+    @cached_property
+    def idempotency(self) -> Idempotency:
+        from custody.adapters.powertools_idempotency import PowertoolsIdempotency
+
+        table = env.settings(env.IdempotencySettings).idempotency_table
+        return PowertoolsIdempotency.on_table(table)
+
+    @cached_property
+    def objects(self) -> ObjectStore:
+        from custody.adapters.s3_objects import S3Objects, connect
+
+        return S3Objects(connect(), env.settings(env.BucketSettings).bucket, self.clock)
+
+    @cached_property
+    def index(self) -> EvidenceIndex:
+        chosen = env.settings(env.IndexSettings)
+        if chosen.index == "embedded":
+            from custody.adapters.sqlite_index import SqliteIndex
+
+            return SqliteIndex(chosen.embedded_index_path)
+        from custody.adapters.opensearch_index import OpenSearchIndex, connect
+
+        region = _signing_region(chosen.opensearch_auth)
+        return OpenSearchIndex(
+            connect(chosen.opensearch_url, sigv4_region=region),
+            chosen.index_prefix,
+            cluster_uuid=chosen.opensearch_cluster_uuid or None,
+        )
+
+    @cached_property
+    def parser(self) -> Parser:
+        from custody.adapters.parsers import FormatParser
+
+        return FormatParser()
+
+    @cached_property
+    def chunker(self) -> Chunker:
+        from custody.adapters.token_chunker import TokenChunker
+
+        return TokenChunker(_model(tokenizer_only=True))
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        from custody.adapters.onnx_embedder import OnnxEmbedder
+
+        return OnnxEmbedder(_model())
+
+    @cached_property
+    def verifier(self) -> Verifier:
+        from custody.adapters.ecdsa_verifier import EcdsaVerifier
+
+        return EcdsaVerifier()
+
+    @cached_property
+    def packaged_policies(self) -> Mapping[str, bytes]:
+        from custody.adapters.packaged_policies import packaged_policies
+
+        return packaged_policies()
+
+    def signer(self, purpose: str) -> Signer:
+        if purpose not in self._signers:
+            from custody.adapters.kms_signer import KmsSigner, connect
+
+            arn = (
+                env.settings(env.SigningSettings).signing_key_arn
+                if purpose == "ingestion"
+                else env.settings(env.PolicyKeySettings).policy_key_arn
+            )
+            self._signers[purpose] = KmsSigner(connect(), arn, purpose, self.clock)
+        return self._signers[purpose]
+
+    def jobs(self, *kinds: str) -> Jobs:
+        if kinds not in self._jobs:
+            from custody.adapters.sqs_jobs import SqsJobs, connect
+
+            url = {kind: env.settings(env.QUEUES[kind]).url for kind in kinds}
+            self._jobs[kinds] = SqsJobs(
+                connect(),
+                parse=url.get("parse"),
+                embed=url.get("embed"),
+                publish=url.get("publish"),
+                erase=url.get("erase"),
+            )
+        return self._jobs[kinds]
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+class EnvironmentLimits:
+    """Each is read with the first use that is made of it: no function has all the variables."""
+
+    @property
+    def bucket(self) -> str:
+        value: str = env.settings(env.BucketSettings).bucket
+        return value
+
+    @property
+    def max_object_bytes(self) -> int:
+        value: int = env.settings(env.LimitSettings).max_object_bytes
+        return value
+
+    @property
+    def publish_wait_seconds(self) -> float:
+        value: float = env.settings(env.LimitSettings).publish_wait_seconds
+        return value
+
+    @property
+    def max_token_age(self) -> timedelta:
+        return timedelta(seconds=env.settings(env.PrincipalSettings).max_token_age_seconds)
+
+    @property
+    def trace_ttl(self) -> timedelta:
+        return timedelta(days=env.settings(env.TraceSettings).trace_days)
+
+    @property
+    def leg_weights(self) -> Mapping[str, float]:
+        chosen = env.settings(env.RankingSettings)
+        return {"semantic": chosen.semantic_weight, "lexical": chosen.lexical_weight}
+
+
+def _signing_region(auth: str) -> str | None:
+    if auth != "sigv4":
+        return None
+    import boto3
+
+    region = boto3.Session().region_name
+    if region is None:
+        raise ConfigurationError("Signing requests to OpenSearch needs a region.")
+    return region
+
+
+def _model(*, tokenizer_only: bool = False) -> EmbeddingModel:
+    from custody.adapters.model_manifest import load_model
+
+    try:
+        folder = Path(str(files(_MODEL_PACKAGE)))
+    except ModuleNotFoundError:
+        raise ConfigurationError("The embeddings layer with its model is missing.") from None
+    model = load_model(folder, tokenizer_only=tokenizer_only)
+    wanted = env.settings(env.ModelSettings).model
+    held = (folder / "MODEL").read_text().strip()
+    if held != wanted:
+        raise ConfigurationError(f"The embeddings layer holds the model {held}, not {wanted}.")
+    return model

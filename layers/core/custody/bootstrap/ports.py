@@ -1,0 +1,88 @@
+"""What a service is made from. Each port is asked for when a use case first needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from custody.application.idempotency import Idempotency
+    from custody.application.ports import (
+        Authorizer,
+        Chunker,
+        Clock,
+        Embedder,
+        EvidenceIndex,
+        Identifiers,
+        Jobs,
+        Ledger,
+        ObjectStore,
+        Parser,
+        PolicyStore,
+        Signer,
+        TraceStore,
+        Verifier,
+    )
+
+
+class Ports(Protocol):
+    """The real things, or others that keep the same promises."""
+
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def identifiers(self) -> Identifiers: ...
+    @property
+    def authorizer(self) -> Authorizer: ...
+    @property
+    def ledger(self) -> Ledger: ...
+    @property
+    def index(self) -> EvidenceIndex: ...
+    @property
+    def objects(self) -> ObjectStore: ...
+    @property
+    def traces(self) -> TraceStore: ...
+    @property
+    def policies(self) -> PolicyStore: ...
+    @property
+    def idempotency(self) -> Idempotency: ...
+    @property
+    def parser(self) -> Parser: ...
+    @property
+    def chunker(self) -> Chunker: ...
+    @property
+    def embedder(self) -> Embedder: ...
+    @property
+    def verifier(self) -> Verifier: ...
+    @property
+    def packaged_policies(self) -> Mapping[str, bytes]:
+        """Name to the JSON of a policy that is signed when a deployment has none."""
+        ...
+
+    def signer(self, purpose: str) -> Signer:
+        """``purpose``: "ingestion" or "policy"."""
+        ...
+
+    def jobs(self, *kinds: str) -> Jobs:
+        """Only the queues that the caller may send to: parse, embed, publish, erase."""
+        ...
+
+    def sleep(self, seconds: float) -> None: ...
+
+
+class Limits(Protocol):
+    """What an operator sets. ``leg_weights``: of each leg in rank fusion, by its name."""
+
+    @property
+    def bucket(self) -> str: ...
+    @property
+    def max_object_bytes(self) -> int: ...
+    @property
+    def publish_wait_seconds(self) -> float: ...
+    @property
+    def max_token_age(self) -> timedelta: ...
+    @property
+    def trace_ttl(self) -> timedelta: ...
+    @property
+    def leg_weights(self) -> Mapping[str, float]: ...

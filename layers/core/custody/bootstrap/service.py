@@ -1,0 +1,291 @@
+"""Use cases from ports. Each is made when it is first asked for, and then kept.
+
+Imports stay inside the factories: a function then loads only what its own use case needs, which
+keeps a cold start short.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from custody.application.erasure.propagate import Propagate
+    from custody.application.erasure.request import Erase
+    from custody.application.erasure.tombstone import Erasing
+    from custody.application.governance.deploy_policies import DeployPolicies
+    from custody.application.governance.source_registry import Govern
+    from custody.application.health import Health
+    from custody.application.idempotency import Idempotency
+    from custody.application.ingestion.accept_document import Accept
+    from custody.application.ingestion.accept_drop import AcceptDrop
+    from custody.application.ingestion.change_acl import ChangeAcl
+    from custody.application.ingestion.embed import Embed
+    from custody.application.ingestion.parse import Parse
+    from custody.application.ingestion.post_document import PostDocument
+    from custody.application.ingestion.publish import Publish
+    from custody.application.ingestion.rejecting import Rejecting
+    from custody.application.ingestion.uploads import Uploads
+    from custody.application.ports import Authorizer, Clock, Cursors, Jobs
+    from custody.application.reading.answer import Answers
+    from custody.application.reading.documents import Documents
+    from custody.application.reading.evidence_check import EvidenceCheck
+    from custody.application.reading.read_trace import ReadTrace
+    from custody.application.reading.retrieval import Policies, Retriever
+    from custody.application.reading.search import Search
+    from custody.application.waiting import Waiting
+    from custody.bootstrap.ports import Limits, Ports
+
+
+class Service:
+    def __init__(self, ports: Ports, limits: Limits) -> None:
+        self._ports, self._limits = ports, limits
+
+    # --- what the edge asks for -------------------------------------------------------------------
+
+    @property
+    def clock(self) -> Clock:
+        return self._ports.clock
+
+    @property
+    def max_token_age(self) -> timedelta:
+        return self._limits.max_token_age
+
+    @property
+    def idempotency(self) -> Idempotency:
+        return self._ports.idempotency
+
+    @property
+    def authorizer(self) -> Authorizer:
+        return self._ports.authorizer
+
+    # --- what use cases share ---------------------------------------------------------------------
+
+    @cached_property
+    def check(self) -> EvidenceCheck:
+        from custody.application.reading.evidence_check import EvidenceCheck
+
+        return EvidenceCheck(self._ports.verifier)
+
+    @cached_property
+    def active_policies(self) -> Policies:
+        from custody.application.governance.active_policies import ActivePolicies
+
+        return ActivePolicies(self._ports.policies, self._ports.verifier)
+
+    @cached_property
+    def retriever(self) -> Retriever:
+        from custody.application.reading.retrieval import Retriever
+
+        return Retriever(
+            index=self._ports.index,
+            ledger=self._ports.ledger,
+            check=self.check,
+            policies=self.active_policies,
+            leg_weights=self._limits.leg_weights,
+        )
+
+    @cached_property
+    def _cursors(self) -> Cursors:
+        from custody.adapters.sealed_cursors import SealedCursors
+
+        return SealedCursors(self._ports.ledger.page_secret)
+
+    @cached_property
+    def _rejecting(self) -> Rejecting:
+        from custody.application.ingestion.rejecting import Rejecting
+
+        return Rejecting(self._ports.ledger, self._ports.objects, self._ports.clock)
+
+    @cached_property
+    def _waiting(self) -> Waiting:
+        from custody.application.waiting import Waiting
+
+        return Waiting(self._ports.clock, self._ports.sleep, self._limits.publish_wait_seconds)
+
+    def _erasing(self, jobs: Jobs) -> Erasing:
+        from custody.application.erasure.tombstone import Erasing
+
+        ports = self._ports
+        return Erasing(ports.ledger, jobs, ports.clock, ports.identifiers)
+
+    # --- ingestion --------------------------------------------------------------------------------
+
+    @cached_property
+    def accept(self) -> Accept:
+        from custody.application.ingestion.accept_document import Accept
+
+        ports = self._ports
+        jobs = ports.jobs("parse", "publish")
+        return Accept(ports.ledger, ports.objects, ports.index, jobs, ports.clock)
+
+    @cached_property
+    def post_document(self) -> PostDocument:
+        from custody.application.ingestion.post_document import PostDocument
+
+        return PostDocument(self.accept, self._ports.ledger, self._ports.index, self._waiting)
+
+    @cached_property
+    def change_acl(self) -> ChangeAcl:
+        from custody.application.ingestion.change_acl import ChangeAcl
+
+        ports = self._ports
+        return ChangeAcl(ports.ledger, ports.jobs("parse", "publish"), self._waiting)
+
+    @cached_property
+    def uploads(self) -> Uploads:
+        from custody.application.ingestion.uploads import Uploads
+
+        ports = self._ports
+        return Uploads(ports.ledger, ports.objects, max_object_bytes=self._limits.max_object_bytes)
+
+    @cached_property
+    def accept_drop(self) -> AcceptDrop:
+        from custody.application.ingestion.accept_drop import AcceptDrop
+
+        ports = self._ports
+        jobs = ports.jobs("parse", "publish", "erase")
+        return AcceptDrop(
+            ledger=ports.ledger,
+            objects=ports.objects,
+            index=ports.index,
+            jobs=jobs,
+            clock=ports.clock,
+            rejecting=self._rejecting,
+            erasing=self._erasing(jobs),
+            bucket=self._limits.bucket,
+            max_object_bytes=self._limits.max_object_bytes,
+        )
+
+    @cached_property
+    def parse(self) -> Parse:
+        from custody.application.ingestion.parse import Parse
+
+        ports = self._ports
+        return Parse(
+            ledger=ports.ledger,
+            objects=ports.objects,
+            parser=ports.parser,
+            chunker=ports.chunker,
+            jobs=ports.jobs("embed"),
+            rejecting=self._rejecting,
+            max_object_bytes=self._limits.max_object_bytes,
+        )
+
+    @cached_property
+    def embed(self) -> Embed:
+        from custody.application.ingestion.embed import Embed
+
+        ports = self._ports
+        return Embed(
+            ports.ledger, ports.objects, ports.embedder, ports.jobs("publish"), self._rejecting
+        )
+
+    @cached_property
+    def publish(self) -> Publish:
+        from custody.application.ingestion.publish import Publish
+
+        ports = self._ports
+        return Publish(
+            ports.ledger,
+            ports.objects,
+            ports.index,
+            ports.signer("ingestion"),
+            ports.jobs("erase"),
+            ports.clock,
+        )
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    @cached_property
+    def search(self) -> Search:
+        from custody.application.reading.search import Search
+
+        ports = self._ports
+        return Search(
+            retriever=self.retriever,
+            embedder=ports.embedder,
+            traces=ports.traces,
+            clock=ports.clock,
+            ids=ports.identifiers,
+            trace_ttl=self._limits.trace_ttl,
+        )
+
+    @cached_property
+    def answers(self) -> Answers:
+        from custody.application.reading.answer import Answers
+
+        ports = self._ports
+        return Answers(
+            search=self.search,
+            retriever=self.retriever,
+            policies=self.active_policies,
+            traces=ports.traces,
+            clock=ports.clock,
+            ids=ports.identifiers,
+            trace_ttl=self._limits.trace_ttl,
+        )
+
+    @cached_property
+    def stored_answers(self) -> ReadTrace:
+        from custody.application.reading.read_trace import ReadTrace
+
+        ports = self._ports
+        return ReadTrace(
+            traces=ports.traces,
+            ledger=ports.ledger,
+            objects=ports.objects,
+            check=self.check,
+            clock=ports.clock,
+        )
+
+    @cached_property
+    def documents(self) -> Documents:
+        from custody.application.reading.documents import Documents
+
+        return Documents(self._ports.ledger, self._cursors)
+
+    # --- erasure ----------------------------------------------------------------------------------
+
+    @cached_property
+    def erase(self) -> Erase:
+        from custody.application.erasure.request import Erase
+
+        return Erase(self._erasing(self._ports.jobs("erase")))
+
+    @cached_property
+    def propagate(self) -> Propagate:
+        from custody.application.erasure.propagate import Propagate
+
+        ports = self._ports
+        return Propagate(ports.ledger, ports.objects, ports.index, ports.clock)
+
+    # --- governance -------------------------------------------------------------------------------
+
+    @cached_property
+    def govern(self) -> Govern:
+        from custody.application.governance.source_registry import Govern
+
+        return Govern(self._ports.ledger, self._ports.clock, self._cursors)
+
+    @cached_property
+    def deploy_policies(self) -> DeployPolicies:
+        from custody.application.governance.deploy_policies import DeployPolicies
+
+        ports = self._ports
+        return DeployPolicies(
+            ledger=ports.ledger,
+            policies=ports.policies,
+            ingestion=ports.signer("ingestion"),
+            policy=ports.signer("policy"),
+            verifier=ports.verifier,
+            packaged=ports.packaged_policies,
+        )
+
+    @cached_property
+    def health(self) -> Health:
+        from custody.application.health import Health
+
+        ports = self._ports
+        return Health({"ledger": ports.ledger, "index": ports.index}, ports.clock)

@@ -1,0 +1,97 @@
+"""Every port of a service in memory. What has no stand-in here is handed over: the index, the
+model, the parser."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from custody.adapters.ecdsa_verifier import EcdsaVerifier
+from custody.adapters.packaged_policies import packaged_policies
+from custody.adapters.system_clock import RandomIdentifiers, SystemClock
+from custody.application.idempotency import Idempotency
+from custody.application.ports import (
+    Authorizer,
+    Chunker,
+    Clock,
+    Embedder,
+    EvidenceIndex,
+    Identifiers,
+    Jobs,
+    Ledger,
+    ObjectStore,
+    Parser,
+    PolicyStore,
+    Signer,
+    TraceStore,
+    Verifier,
+)
+from custody.errors import ConfigurationError
+from custody_memory.jobs import MemoryJobs
+from custody_memory.ledger import MemoryLedger
+from custody_memory.objects import MemoryObjects
+from custody_memory.policies import MemoryPolicies
+from custody_memory.traces import MemoryTraces
+
+
+@dataclass(kw_only=True)
+class MemoryPorts:
+    """``signers``: by purpose. ``idempotency`` and ``authorizer``: where a test calls for them."""
+
+    index: EvidenceIndex
+    embedder: Embedder
+    parser: Parser
+    chunker: Chunker
+    signers: Mapping[str, Signer]
+    clock: Clock = field(default_factory=SystemClock)
+    identifiers: Identifiers = field(default_factory=RandomIdentifiers)
+    ledger: Ledger = field(default_factory=MemoryLedger)
+    queue: Jobs = field(default_factory=MemoryJobs)
+    policies: PolicyStore = field(default_factory=MemoryPolicies)
+    verifier: Verifier = field(default_factory=EcdsaVerifier)
+    packaged_policies: Mapping[str, bytes] = field(default_factory=packaged_policies)
+    pause: Callable[[float], None] = time.sleep
+    given_objects: ObjectStore | None = None
+    given_idempotency: Idempotency | None = None
+    given_authorizer: Authorizer | None = None
+
+    def __post_init__(self) -> None:
+        self.objects: ObjectStore = self.given_objects or MemoryObjects(self.clock)
+        self.traces: TraceStore = MemoryTraces(self.clock)
+
+    @property
+    def idempotency(self) -> Idempotency:
+        if self.given_idempotency is None:
+            raise ConfigurationError("These ports have no memory of answers.")
+        return self.given_idempotency
+
+    @property
+    def authorizer(self) -> Authorizer:
+        if self.given_authorizer is None:
+            raise ConfigurationError("These ports know no issuer of tokens.")
+        return self.given_authorizer
+
+    def signer(self, purpose: str) -> Signer:
+        return self.signers[purpose]
+
+    def jobs(self, *kinds: str) -> Jobs:  # noqa: ARG002  # one queue takes every kind
+        return self.queue
+
+    def sleep(self, seconds: float) -> None:
+        self.pause(seconds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixedLimits:
+    """What a deployment has where nothing is set."""
+
+    bucket: str = "evidence"
+    max_object_bytes: int = 50_000_000
+    publish_wait_seconds: float = 15.0
+    max_token_age: timedelta = timedelta(hours=1)
+    trace_ttl: timedelta = timedelta(days=30)
+    leg_weights: Mapping[str, float] = field(
+        default_factory=lambda: {"semantic": 1.0, "lexical": 1.0}
+    )
