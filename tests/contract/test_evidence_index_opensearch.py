@@ -16,14 +16,15 @@ from typing import Any
 
 import pytest
 
-from custody import bootstrap, settings
 from custody.adapters.opensearch_index import OpenSearchIndex, connect
 from custody.adapters.opensearch_index.mapping import alias_of, meta_of
 from custody.application.ports import EvidenceIndex
+from custody.bootstrap.environment import EnvironmentPorts
 from custody.domain.index.candidates import LegHits, Space
 from custody.domain.index.document import encode
 from custody.domain.model import Acl, DocumentKey
 from custody.errors import CustodyError, IntegrityError, Unavailable
+from custody.settings import Environment
 from tests.support.evidence import (
     DIMENSIONS,
     MODEL,
@@ -360,17 +361,11 @@ def test_a_deployment_names_the_cluster_that_may_answer(
 
     def deployed(cluster: str) -> EvidenceIndex:
         monkeypatch.setenv("CUSTODY_OPENSEARCH_CLUSTER_UUID", cluster)
-        settings.settings.cache_clear()
-        bootstrap.index.cache_clear()
-        return bootstrap.index()
+        return EnvironmentPorts(Environment()).index
 
-    try:
-        deployed("").ping()
-        deployed("theirs").ping()
-        refused(deployed("ours").ping)
-    finally:  # neither the index nor its settings are kept for others
-        settings.settings.cache_clear()
-        bootstrap.index.cache_clear()
+    deployed("").ping()
+    deployed("theirs").ping()
+    refused(deployed("ours").ping)
 
 
 ABSENT = {"error": {"type": "index_not_found_exception"}, "status": 404}

@@ -6,7 +6,6 @@ a test holds the template to it in both directions. Every variable starts with `
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
@@ -196,9 +195,21 @@ SETTINGS_OF_FUNCTION: dict[str, tuple[type[_Group], ...]] = {
 }
 
 
-@cache
-def settings[Group: _Group](group: type[Group]) -> Group:
-    """Read one group once. Raises ConfigurationError that names each variable at fault."""
+class Environment:
+    """The process's variables, each group read once."""
+
+    def __init__(self) -> None:
+        self._read: dict[type[_Group], _Group] = {}
+
+    def __call__[Group: _Group](self, group: type[Group]) -> Group:
+        """Raises ConfigurationError that names each variable at fault."""
+        found = self._read.get(group)
+        if not isinstance(found, group):
+            found = self._read[group] = _read(group)
+        return found
+
+
+def _read[Group: _Group](group: type[Group]) -> Group:
     try:
         return group()
     except ValidationError as error:

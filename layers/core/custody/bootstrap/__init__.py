@@ -11,6 +11,7 @@ from functools import cache
 from custody.bootstrap.environment import EnvironmentLimits, EnvironmentPorts
 from custody.bootstrap.ports import Limits, Ports
 from custody.bootstrap.service import Service
+from custody.settings import Environment
 
 __all__ = ["Limits", "Ports", "Service", "service"]
 
@@ -18,4 +19,5 @@ __all__ = ["Limits", "Ports", "Service", "service"]
 @cache
 def service() -> Service:
     """This container's own, one for all its calls."""
-    return Service(EnvironmentPorts(), EnvironmentLimits())
+    environment = Environment()
+    return Service(EnvironmentPorts(environment), EnvironmentLimits(environment))

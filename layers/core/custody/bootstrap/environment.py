@@ -42,7 +42,8 @@ _MODEL_PACKAGE = "custody_model"
 
 
 class EnvironmentPorts:
-    def __init__(self) -> None:
+    def __init__(self, environment: env.Environment) -> None:
+        self._env = environment
         self.clock = SystemClock()
         self.identifiers = RandomIdentifiers()
         self._signers: dict[str, Signer] = {}
@@ -58,7 +59,7 @@ class EnvironmentPorts:
     def authorizer(self) -> Authorizer:
         from custody.adapters.oidc import TokenAuthorizer
 
-        chosen = env.settings(env.TokenSettings)
+        chosen = self._env(env.TokenSettings)
         return TokenAuthorizer(
             issuer=chosen.issuer,
             audience=chosen.audience,
@@ -71,37 +72,37 @@ class EnvironmentPorts:
     def ledger(self) -> Ledger:
         from custody.adapters.dynamodb import DynamoLedger
 
-        return DynamoLedger(self._dynamodb, env.settings(env.LedgerSettings).ledger_table)
+        return DynamoLedger(self._dynamodb, self._env(env.LedgerSettings).ledger_table)
 
     @cached_property
     def policies(self) -> PolicyStore:
         from custody.adapters.dynamodb import DynamoPolicies
 
-        return DynamoPolicies(self._dynamodb, env.settings(env.LedgerSettings).ledger_table)
+        return DynamoPolicies(self._dynamodb, self._env(env.LedgerSettings).ledger_table)
 
     @cached_property
     def traces(self) -> TraceStore:
         from custody.adapters.dynamodb import DynamoTraces
 
-        table = env.settings(env.TraceSettings).traces_table
+        table = self._env(env.TraceSettings).traces_table
         return DynamoTraces(self._dynamodb, table, self.clock)
 
     @cached_property
     def idempotency(self) -> Idempotency:
         from custody.adapters.powertools_idempotency import PowertoolsIdempotency
 
-        table = env.settings(env.IdempotencySettings).idempotency_table
+        table = self._env(env.IdempotencySettings).idempotency_table
         return PowertoolsIdempotency.on_table(table)
 
     @cached_property
     def objects(self) -> ObjectStore:
         from custody.adapters.s3_objects import S3Objects, connect
 
-        return S3Objects(connect(), env.settings(env.BucketSettings).bucket, self.clock)
+        return S3Objects(connect(), self._env(env.BucketSettings).bucket, self.clock)
 
     @cached_property
     def index(self) -> EvidenceIndex:
-        chosen = env.settings(env.IndexSettings)
+        chosen = self._env(env.IndexSettings)
         if chosen.index == "embedded":
             from custody.adapters.sqlite_index import SqliteIndex
 
@@ -125,13 +126,13 @@ class EnvironmentPorts:
     def chunker(self) -> Chunker:
         from custody.adapters.token_chunker import TokenChunker
 
-        return TokenChunker(_model(tokenizer_only=True))
+        return TokenChunker(self._model(tokenizer_only=True))
 
     @cached_property
     def embedder(self) -> Embedder:
         from custody.adapters.onnx_embedder import OnnxEmbedder
 
-        return OnnxEmbedder(_model())
+        return OnnxEmbedder(self._model())
 
     @cached_property
     def verifier(self) -> Verifier:
@@ -150,9 +151,9 @@ class EnvironmentPorts:
             from custody.adapters.kms_signer import KmsSigner, connect
 
             arn = (
-                env.settings(env.SigningSettings).signing_key_arn
+                self._env(env.SigningSettings).signing_key_arn
                 if purpose == "ingestion"
-                else env.settings(env.PolicyKeySettings).policy_key_arn
+                else self._env(env.PolicyKeySettings).policy_key_arn
             )
             self._signers[purpose] = KmsSigner(connect(), arn, purpose, self.clock)
         return self._signers[purpose]
@@ -161,7 +162,7 @@ class EnvironmentPorts:
         if kinds not in self._jobs:
             from custody.adapters.sqs_jobs import SqsJobs, connect
 
-            url = {kind: env.settings(env.QUEUES[kind]).url for kind in kinds}
+            url = {kind: self._env(env.QUEUES[kind]).url for kind in kinds}
             self._jobs[kinds] = SqsJobs(
                 connect(),
                 parse=url.get("parse"),
@@ -171,6 +172,20 @@ class EnvironmentPorts:
             )
         return self._jobs[kinds]
 
+    def _model(self, *, tokenizer_only: bool = False) -> EmbeddingModel:
+        from custody.adapters.model_manifest import load_model
+
+        try:
+            folder = Path(str(files(_MODEL_PACKAGE)))
+        except ModuleNotFoundError:
+            raise ConfigurationError("The embeddings layer with its model is missing.") from None
+        model = load_model(folder, tokenizer_only=tokenizer_only)
+        wanted = self._env(env.ModelSettings).model
+        held = (folder / "MODEL").read_text().strip()
+        if held != wanted:
+            raise ConfigurationError(f"The embeddings layer holds the model {held}, not {wanted}.")
+        return model
+
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
 
@@ -178,32 +193,32 @@ class EnvironmentPorts:
 class EnvironmentLimits:
     """Each is read with the first use that is made of it: no function has all the variables."""
 
+    def __init__(self, environment: env.Environment) -> None:
+        self._env = environment
+
     @property
     def bucket(self) -> str:
-        value: str = env.settings(env.BucketSettings).bucket
-        return value
+        return self._env(env.BucketSettings).bucket
 
     @property
     def max_object_bytes(self) -> int:
-        value: int = env.settings(env.LimitSettings).max_object_bytes
-        return value
+        return self._env(env.LimitSettings).max_object_bytes
 
     @property
     def publish_wait_seconds(self) -> float:
-        value: float = env.settings(env.LimitSettings).publish_wait_seconds
-        return value
+        return self._env(env.LimitSettings).publish_wait_seconds
 
     @property
     def max_token_age(self) -> timedelta:
-        return timedelta(seconds=env.settings(env.PrincipalSettings).max_token_age_seconds)
+        return timedelta(seconds=self._env(env.PrincipalSettings).max_token_age_seconds)
 
     @property
     def trace_ttl(self) -> timedelta:
-        return timedelta(days=env.settings(env.TraceSettings).trace_days)
+        return timedelta(days=self._env(env.TraceSettings).trace_days)
 
     @property
     def leg_weights(self) -> Mapping[str, float]:
-        chosen = env.settings(env.RankingSettings)
+        chosen = self._env(env.RankingSettings)
         return {"semantic": chosen.semantic_weight, "lexical": chosen.lexical_weight}
 
 
@@ -216,18 +231,3 @@ def _signing_region(auth: str) -> str | None:
     if region is None:
         raise ConfigurationError("Signing requests to OpenSearch needs a region.")
     return region
-
-
-def _model(*, tokenizer_only: bool = False) -> EmbeddingModel:
-    from custody.adapters.model_manifest import load_model
-
-    try:
-        folder = Path(str(files(_MODEL_PACKAGE)))
-    except ModuleNotFoundError:
-        raise ConfigurationError("The embeddings layer with its model is missing.") from None
-    model = load_model(folder, tokenizer_only=tokenizer_only)
-    wanted = env.settings(env.ModelSettings).model
-    held = (folder / "MODEL").read_text().strip()
-    if held != wanted:
-        raise ConfigurationError(f"The embeddings layer holds the model {held}, not {wanted}.")
-    return model
