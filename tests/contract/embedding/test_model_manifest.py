@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from custody.adapters.model_manifest import load_model
+from custody.domain.text.embedding_model import EmbeddingModel
 from custody.errors import ConfigurationError, IntegrityError, Unavailable
 
 
@@ -33,19 +34,19 @@ def _folder(root: Path, **changes: object) -> Path:
     return root
 
 
-def test_a_model_is_as_its_manifest_says(tmp_path):
+def test_a_model_is_as_its_manifest_says(tmp_path: Path) -> None:
     model = load_model(_folder(tmp_path))
     assert (model.name, model.revision, model.dimensions) == ("small", "small@1", 8)
     assert model.model_file == str(tmp_path / "model.onnx")
     assert model.tokenizer_sha256 == hashlib.sha256(b"{}").hexdigest()
 
 
-def test_the_built_model_passes_its_own_hashes(model):
+def test_the_built_model_passes_its_own_hashes(model: EmbeddingModel) -> None:
     assert model.dimensions == 384
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
-def test_an_altered_file_is_refused(tmp_path, name):
+def test_an_altered_file_is_refused(tmp_path: Path, name: str) -> None:
     (_folder(tmp_path) / name).write_bytes(b"other bytes")
     with pytest.raises(IntegrityError) as refused:
         load_model(tmp_path)
@@ -54,7 +55,7 @@ def test_an_altered_file_is_refused(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "model.onnx", "tokenizer.json"])
-def test_a_missing_file_is_unavailable(tmp_path, name):
+def test_a_missing_file_is_unavailable(tmp_path: Path, name: str) -> None:
     (_folder(tmp_path) / name).unlink()
     with pytest.raises(Unavailable) as unavailable:
         load_model(tmp_path)
@@ -62,7 +63,7 @@ def test_a_missing_file_is_unavailable(tmp_path, name):
     assert str(tmp_path) not in unavailable.value.detail
 
 
-def test_a_function_that_only_cuts_text_needs_no_weights(tmp_path):
+def test_a_function_that_only_cuts_text_needs_no_weights(tmp_path: Path) -> None:
     (_folder(tmp_path) / "model.onnx").unlink()
     assert load_model(tmp_path, tokenizer_only=True).name == "small"
 
@@ -80,13 +81,15 @@ def test_a_function_that_only_cuts_text_needs_no_weights(tmp_path):
         {"files": {"model.onnx": "short", "tokenizer.json": "0" * 64}},
     ],
 )
-def test_a_manifest_that_describes_no_model_is_refused(tmp_path, changes):
+def test_a_manifest_that_describes_no_model_is_refused(
+    tmp_path: Path, changes: dict[str, object]
+) -> None:
     with pytest.raises(ConfigurationError) as refused:
         load_model(_folder(tmp_path, **changes))
     assert refused.value.code == "model-manifest-invalid"
 
 
-def test_a_manifest_that_is_no_json_is_refused(tmp_path):
+def test_a_manifest_that_is_no_json_is_refused(tmp_path: Path) -> None:
     (_folder(tmp_path) / "manifest.json").write_text("{")
     with pytest.raises(ConfigurationError):
         load_model(tmp_path)
