@@ -30,7 +30,9 @@ def later(status: int, seconds: str) -> Scripted:
     return Scripted(told.status, told.body, {**told.headers, "retry-after": seconds})
 
 
-def test_a_retry_waits_as_long_as_the_service_says_and_keeps_its_key(api: FakeApi, client: Client):
+def test_a_retry_waits_as_long_as_the_service_says_and_keeps_its_key(
+    api: FakeApi, client: Client
+) -> None:
     client.put_source("s", trust_domain="d", writers=["user:u"])
     api.scripted.extend([later(429, "1"), later(503, "0")])
     started = time.monotonic()
@@ -42,7 +44,7 @@ def test_a_retry_waits_as_long_as_the_service_says_and_keeps_its_key(api: FakeAp
     assert len(set(keys)) == 1
 
 
-def test_retries_end_with_the_service_s_own_error(api: FakeApi):
+def test_retries_end_with_the_service_s_own_error(api: FakeApi) -> None:
     api.scripted.extend([later(503, "0")] * 10)
     with Client(api.url, "t", attempts=3) as client, pytest.raises(CustodyApiError) as raised:
         client.search("anything")
@@ -50,7 +52,7 @@ def test_retries_end_with_the_service_s_own_error(api: FakeApi):
     assert len(api.seen) == 3
 
 
-def test_a_wait_of_minutes_is_left_to_the_caller(api: FakeApi, client: Client):
+def test_a_wait_of_minutes_is_left_to_the_caller(api: FakeApi, client: Client) -> None:
     api.scripted.append(later(429, "600"))
     with pytest.raises(CustodyApiError) as raised:
         client.search("anything")
@@ -59,14 +61,14 @@ def test_a_wait_of_minutes_is_left_to_the_caller(api: FakeApi, client: Client):
 
 
 @pytest.mark.parametrize("status", [400, 409, 500, 502, 504])
-def test_other_failures_are_not_repeated(api: FakeApi, client: Client, status: int):
+def test_other_failures_are_not_repeated(api: FakeApi, client: Client, status: int) -> None:
     api.scripted.append(problem(status, "no"))
     with pytest.raises(CustodyApiError):
         client.search("anything")
     assert len(api.seen) == 1
 
 
-def test_a_slow_service_is_a_time_out(api: FakeApi):
+def test_a_slow_service_is_a_time_out(api: FakeApi) -> None:
     api.scripted.append(Scripted(200, {}, delay=1.0))
     with (
         Client(api.url, "t", timeout=0.2) as client,
@@ -76,7 +78,7 @@ def test_a_slow_service_is_a_time_out(api: FakeApi):
     assert raised.value.timed_out
 
 
-def test_nobody_listening_is_unreachable_and_no_time_out():
+def test_nobody_listening_is_unreachable_and_no_time_out() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound, not listening: nobody else takes the port
         address = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
@@ -87,7 +89,7 @@ def test_nobody_listening_is_unreachable_and_no_time_out():
 
 def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
     api: FakeApi, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     for name in ("NO_PROXY", "no_proxy", "http_proxy"):
         monkeypatch.delenv(name, raising=False)
@@ -97,7 +99,7 @@ def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
 
 def test_an_upload_sends_exactly_the_ticket_s_headers_and_never_the_token(
     api: FakeApi, client: Client, tmp_path: Path
-):
+) -> None:
     file = tmp_path / "big.txt"
     file.write_text("sluice " * 1000)
     client.put_source("s", trust_domain="d", writers=["user:u"])
@@ -110,7 +112,7 @@ def test_an_upload_sends_exactly_the_ticket_s_headers_and_never_the_token(
     assert client.wait_for_drop("folder/big.txt", "s")["state"] == "ACTIVE"
 
 
-def test_a_refused_upload_is_an_error(api: FakeApi, client: Client, tmp_path: Path):
+def test_a_refused_upload_is_an_error(api: FakeApi, client: Client, tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("x")
     ticket = {"url": f"{api.origin}/nowhere", "headers": {}}
@@ -120,14 +122,14 @@ def test_a_refused_upload_is_an_error(api: FakeApi, client: Client, tmp_path: Pa
     assert raised.value.code == "upload-refused"
 
 
-def test_every_page_of_documents_is_read(api: FakeApi, client: Client):
+def test_every_page_of_documents_is_read(api: FakeApi, client: Client) -> None:
     client.put_source("s", trust_domain="d", writers=["user:u"])
     for number in range(5):
         client.put_document(f"d{number}", "s", f"text {number}", "text/plain")
     assert [one["document_id"] for one in client.iter_documents()] == [f"d{n}" for n in range(5)]
 
 
-def test_a_document_s_life_from_source_to_erasure(api: FakeApi, client: Client):
+def test_a_document_s_life_from_source_to_erasure(api: FakeApi, client: Client) -> None:
     client.put_source("s", trust_domain="d", writers=["user:u"])
     client.put_document("a", "s", "the sluice gate", "text/plain", title="Gate")
     assert client.put_document("a", "s", "the sluice gate", "text/plain")["unchanged"]

@@ -50,10 +50,11 @@ def client_for(
 
 
 def body_of(request: httpx2.Request) -> dict[str, object]:
-    return json.loads(request.content)
+    body: dict[str, object] = json.loads(request.content)
+    return body
 
 
-def test_a_document_is_sent_with_only_the_fields_that_were_given():
+def test_a_document_is_sent_with_only_the_fields_that_were_given() -> None:
     client, sent = client_for()
     client.put_document("a", "notes", "hello", "text/plain")
     assert body_of(sent.requests[0]) == {
@@ -64,7 +65,7 @@ def test_a_document_is_sent_with_only_the_fields_that_were_given():
     }
 
 
-def test_bytes_travel_in_base64_and_times_in_utc():
+def test_bytes_travel_in_base64_and_times_in_utc() -> None:
     client, sent = client_for()
     here = timezone(timedelta(hours=2))
     client.put_document(
@@ -79,7 +80,7 @@ def test_bytes_travel_in_base64_and_times_in_utc():
     assert body["metadata"] == {"year": 2026}
 
 
-def test_a_replacement_character_is_sent_escaped_so_that_it_is_taken_as_meant():
+def test_a_replacement_character_is_sent_escaped_so_that_it_is_taken_as_meant() -> None:
     client, sent = client_for()
     client.search("what is \\\ufffd for é")
     assert "\ufffd".encode() not in sent.requests[0].content
@@ -87,21 +88,21 @@ def test_a_replacement_character_is_sent_escaped_so_that_it_is_taken_as_meant():
     assert body_of(sent.requests[0]) == {"query": "what is \\\ufffd for é"}
 
 
-def test_a_time_without_a_zone_is_refused_before_anything_is_sent():
+def test_a_time_without_a_zone_is_refused_before_anything_is_sent() -> None:
     client, sent = client_for()
     with pytest.raises(ValueError, match="time zone"):
         client.put_document("a", "n", "x", "text/plain", valid_from=datetime(2026, 1, 1))  # noqa: DTZ001
     assert sent.requests == []
 
 
-def test_an_acl_given_as_one_string_is_refused():
+def test_an_acl_given_as_one_string_is_refused() -> None:
     client, sent = client_for()
     with pytest.raises(TypeError):
         client.put_document("a", "n", "x", "text/plain", acl="group:x")
     assert sent.requests == []
 
 
-def test_nan_is_refused_before_anything_is_sent():
+def test_nan_is_refused_before_anything_is_sent() -> None:
     client, sent = client_for()
     with pytest.raises(ValueError, match="not JSON compliant"):
         client.put_document("a", "n", "x", "text/plain", metadata={"score": float("nan")})
@@ -118,7 +119,9 @@ def test_nan_is_refused_before_anything_is_sent():
         (lambda c: c.create_upload("s", "n.pdf", "application/pdf", 5), "POST", "/uploads"),
     ],
 )
-def test_each_state_changing_call_has_an_idempotency_key_of_its_own(call, method, path):
+def test_each_state_changing_call_has_an_idempotency_key_of_its_own(
+    call: Callable[[Client], object], method: str, path: str
+) -> None:
     client, sent = client_for()
     call(client)
     call(client)
@@ -127,7 +130,7 @@ def test_each_state_changing_call_has_an_idempotency_key_of_its_own(call, method
     assert {(r.method, r.url.path) for r in sent.requests} == {(method, "/v1" + path)}
 
 
-def test_a_given_idempotency_key_and_if_match_are_sent():
+def test_a_given_idempotency_key_and_if_match_are_sent() -> None:
     client, sent = client_for()
     client.set_acl("a", ["user:u"], idempotency_key="mine", if_match='"7"')
     assert sent.requests[0].headers["idempotency-key"] == "mine"
@@ -135,13 +138,13 @@ def test_a_given_idempotency_key_and_if_match_are_sent():
 
 
 @pytest.mark.parametrize("call", [lambda c: c.search("q"), lambda c: c.answer("q")])
-def test_searches_and_answers_have_no_idempotency_key(call):
+def test_searches_and_answers_have_no_idempotency_key(call: Callable[[Client], object]) -> None:
     client, sent = client_for()
     call(client)
     assert "idempotency-key" not in sent.requests[0].headers
 
 
-def test_a_drop_id_keeps_its_colon_and_odd_ids_are_escaped():
+def test_a_drop_id_keeps_its_colon_and_odd_ids_are_escaped() -> None:
     client, sent = client_for()
     client.get_document("notes:abc234")
     client.get_document("a b?c#d")
@@ -150,14 +153,14 @@ def test_a_drop_id_keeps_its_colon_and_odd_ids_are_escaped():
 
 
 @pytest.mark.parametrize("document_id", ["", "..", ".", "a/b", "../sources"])
-def test_an_id_that_would_leave_its_path_is_refused(document_id):
+def test_an_id_that_would_leave_its_path_is_refused(document_id: str) -> None:
     client, sent = client_for()
     with pytest.raises(ValueError, match="identifier"):
         client.get_document(document_id)
     assert sent.requests == []
 
 
-def test_a_token_function_is_called_for_each_request():
+def test_a_token_function_is_called_for_each_request() -> None:
     tokens = iter(["one", "two"])
     client, sent = client_for(token=lambda: next(tokens))
     client.list_sources()
@@ -166,20 +169,20 @@ def test_a_token_function_is_called_for_each_request():
 
 
 @pytest.mark.parametrize("token", ["", None, "a b", "a\nx: y", "é"])
-def test_a_token_that_is_none_is_refused_before_anything_is_sent(token):
+def test_a_token_that_is_none_is_refused_before_anything_is_sent(token: str | None) -> None:
     client, sent = client_for(token=token)
     with pytest.raises(CustodyClientError):
         client.list_sources()
     assert sent.requests == []
 
 
-def test_health_sends_no_token_and_tells_an_unhealthy_service():
+def test_health_sends_no_token_and_tells_an_unhealthy_service() -> None:
     client, sent = client_for(lambda r: httpx2.Response(503, json={"status": "degraded"}))
     assert client.health()["status"] == "degraded"
     assert "authorization" not in sent.requests[0].headers
 
 
-def test_a_problem_becomes_a_typed_error():
+def test_a_problem_becomes_a_typed_error() -> None:
     told = {"code": "acl-required", "detail": "Give an ACL.", "field": "acl", "trace_id": "t-9"}
     client, _ = client_for(lambda r: httpx2.Response(422, json=told))
     with pytest.raises(CustodyApiError) as raised:
@@ -191,7 +194,7 @@ def test_a_problem_becomes_a_typed_error():
     assert "secret-token" not in f"{error!r} {error}"
 
 
-def test_a_gateway_refusal_has_a_code_of_its_status():
+def test_a_gateway_refusal_has_a_code_of_its_status() -> None:
     client, _ = client_for(lambda r: httpx2.Response(401, json={"message": "Unauthorized"}))
     with pytest.raises(CustodyApiError) as raised:
         client.list_sources()
@@ -199,13 +202,13 @@ def test_a_gateway_refusal_has_a_code_of_its_status():
 
 
 @pytest.mark.parametrize("content", [b"<html>hello</html>", b"[1]", b'"x"'])
-def test_a_reply_that_is_not_the_apis_is_no_result(content):
+def test_a_reply_that_is_not_the_apis_is_no_result(content: bytes) -> None:
     client, _ = client_for(lambda r: httpx2.Response(200, content=content))
     with pytest.raises(CustodyUnreachableError, match="Custody API"):
         client.list_sources()
 
 
-def test_a_redirect_is_not_followed_with_the_token():
+def test_a_redirect_is_not_followed_with_the_token() -> None:
     client, sent = client_for(
         lambda r: httpx2.Response(302, headers={"location": "https://elsewhere.example/"})
     )
@@ -214,7 +217,7 @@ def test_a_redirect_is_not_followed_with_the_token():
     assert len(sent.requests) == 1
 
 
-def test_search_and_answer_fields_are_sent_as_named():
+def test_search_and_answer_fields_are_sent_as_named() -> None:
     client, sent = client_for()
     client.search("q", k=3, filter={"year": {"gte": 2020}}, source_ids=["s"], rerank=False)
     client.answer("q", threshold=0.4, gate_override=True)
@@ -226,7 +229,7 @@ def test_search_and_answer_fields_are_sent_as_named():
 
 
 @pytest.mark.parametrize("base", ["ftp://x/v1", "custody.example", "http://"])
-def test_an_address_that_is_none_is_refused(base):
+def test_an_address_that_is_none_is_refused(base: str) -> None:
     with pytest.raises(ValueError, match="base_url"):
         Client(base, "t")
 
@@ -253,7 +256,7 @@ def drop(state: str, version: str) -> dict[str, object]:
     return {"source_id": "s", "name": "a.md", "state": state, "object_version": version}
 
 
-def test_a_drop_is_waited_for_through_not_seen_yet_pending_and_an_earlier_upload():
+def test_a_drop_is_waited_for_through_not_seen_yet_pending_and_an_earlier_upload() -> None:
     replies = iter(
         [
             httpx2.Response(404, json={"code": "not-found"}),
@@ -270,12 +273,12 @@ def test_a_drop_is_waited_for_through_not_seen_yet_pending_and_an_earlier_upload
     assert steps.slept == sorted(steps.slept)
 
 
-def test_a_drop_of_another_source_is_not_ours():
+def test_a_drop_of_another_source_is_not_ours() -> None:
     client, _ = client_for(lambda r: httpx2.Response(200, json={"drops": [drop("ACTIVE", "v")]}))
     assert client.find_drop("a.md", "other") is None
 
 
-def test_waiting_ends_with_the_last_state_that_was_seen():
+def test_waiting_ends_with_the_last_state_that_was_seen() -> None:
     steps = Steps()
     receipt = {"erasure_id": "e", "state": "PARTIAL", "artifacts": []}
     client, _ = client_for(lambda r: httpx2.Response(200, json=receipt), waiter=steps.waiter())
@@ -285,7 +288,7 @@ def test_waiting_ends_with_the_last_state_that_was_seen():
     assert steps.now == pytest.approx(5)
 
 
-def test_waiting_for_a_document_counts_a_later_version_but_not_an_earlier_one():
+def test_waiting_for_a_document_counts_a_later_version_but_not_an_earlier_one() -> None:
     def reply(versions: list[dict[str, object]]) -> httpx2.Response:
         live = {"document_id": "a", "version": 1, "state": "ACTIVE", "versions": versions}
         return httpx2.Response(200, json=live)
@@ -302,7 +305,7 @@ def test_waiting_for_a_document_counts_a_later_version_but_not_an_earlier_one():
     assert len(sent.requests) == 2
 
 
-def test_a_refusal_ends_the_waiting():
+def test_a_refusal_ends_the_waiting() -> None:
     client, sent = client_for(lambda r: httpx2.Response(403, json={"code": "scope-missing"}))
     with pytest.raises(CustodyApiError):
         client.wait_for_drop("a.md", "s")
@@ -330,7 +333,9 @@ def refusal(status: int, retry_after: float | None = None) -> CustodyApiError:
         (KeyError("x"), False),
     ],
 )
-def test_only_429_and_503_are_tried_again_and_never_after_an_hour(error, expected):
+def test_only_429_and_503_are_tried_again_and_never_after_an_hour(
+    error: Exception, expected: float | bool
+) -> None:
     assert backoff(error) is expected or backoff(error) == expected
     assert isinstance(backoff(error), bool) == isinstance(expected, bool)
 
@@ -349,11 +354,11 @@ def test_only_429_and_503_are_tried_again_and_never_after_an_hour(error, expecte
         (None, None),
     ],
 )
-def test_retry_after_is_seconds_or_a_date(value, expected):
+def test_retry_after_is_seconds_or_a_date(value: str | None, expected: float | None) -> None:
     assert retry_after_seconds(value, NOW) == expected
 
 
-def test_importing_the_client_loads_no_http_library():
+def test_importing_the_client_loads_no_http_library() -> None:
     code = "import sys, custody_client; print({'httpx2', 'stamina'} & set(sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
