@@ -6,7 +6,7 @@ import json
 import uuid
 from collections.abc import Iterator
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -18,7 +18,10 @@ from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, Job, ParseJob, P
 from custody.domain.model import DocumentKey
 from custody.errors import ConfigurationError, IntegrityError, Unavailable
 from custody_memory.jobs import MemoryJobs
-from tests.support.faulty import Faulty, lost_request, refused
+from tests.support.faulty import Call, Fault, Faulty, lost_request, refused
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs.client import SQSClient
 
 KEY = DocumentKey("acme", "wiki:guide")
 JOBS: tuple[Job, ...] = (
@@ -140,14 +143,14 @@ def test_a_job_without_a_handler_is_not_lost() -> None:
 
 
 @pytest.fixture(scope="module")
-def client(aws_endpoint: str) -> Iterator[Any]:
+def client(aws_endpoint: str) -> Iterator[SQSClient]:
     client = sqs_jobs.connect(endpoint_url=aws_endpoint, read_timeout=60)
     yield client
     client.close()
 
 
 @pytest.fixture
-def queues(client: Any) -> Iterator[dict[str, str]]:
+def queues(client: SQSClient) -> Iterator[dict[str, str]]:
     mark = uuid.uuid4().hex
     made = {
         kind: client.create_queue(QueueName=f"{kind}-{mark}")["QueueUrl"]
@@ -158,7 +161,7 @@ def queues(client: Any) -> Iterator[dict[str, str]]:
         client.delete_queue(QueueUrl=url)
 
 
-def received(client: Any, url: str) -> list[Job]:
+def received(client: SQSClient, url: str) -> list[Job]:
     jobs: list[Job] = []
     while True:
         messages = client.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", [])
@@ -170,7 +173,7 @@ def received(client: Any, url: str) -> list[Job]:
 
 
 @pytest.mark.emulator
-def test_each_job_goes_to_the_queue_of_its_kind(client: Any, queues: dict[str, Any]) -> None:
+def test_each_job_goes_to_the_queue_of_its_kind(client: SQSClient, queues: dict[str, Any]) -> None:
     SqsJobs(client, **queues).send(JOBS)
     assert received(client, queues["parse"]) == [ParseJob(KEY, 1)]
     assert received(client, queues["embed"]) == [EmbedJob(KEY, 1, 0, 0, 32)]
@@ -187,16 +190,16 @@ def test_each_job_goes_to_the_queue_of_its_kind(client: Any, queues: dict[str, A
 @pytest.mark.emulator
 @pytest.mark.parametrize("count", [0, 1, 10, 11, 25])
 def test_jobs_are_sent_in_batches_and_none_is_lost(
-    client: Any, queues: dict[str, Any], count: int
+    client: SQSClient, queues: dict[str, Any], count: int
 ) -> None:
     jobs = [EmbedJob(KEY, 1, part, part * 32, part * 32 + 32) for part in range(count)]
     counted = Faulty(client, {})
-    SqsJobs(counted, **queues).send(jobs)  # type: ignore[arg-type]
-    assert sorted(received(client, queues["embed"]), key=lambda job: job.part) == jobs  # type: ignore[union-attr]
+    SqsJobs(counted, **queues).send(jobs)  # type: ignore[arg-type]  # stands for the client
+    assert sorted(received(client, queues["embed"]), key=lambda job: job.part) == jobs  # type: ignore[union-attr]  # all of the embed queue
     assert len(counted.calls) == -(-count // 10)
 
 
-def half(call: Any, arguments: dict[str, Any]) -> Any:
+def half(call: Call, arguments: dict[str, Any]) -> Any:
     entries = arguments["Entries"]
     reply = call(**arguments | {"Entries": entries[::2]})
     failed = [
@@ -207,12 +210,14 @@ def half(call: Any, arguments: dict[str, Any]) -> Any:
 
 
 @pytest.mark.emulator
-def test_messages_that_failed_alone_are_sent_again(client: Any, queues: dict[str, Any]) -> None:
+def test_messages_that_failed_alone_are_sent_again(
+    client: SQSClient, queues: dict[str, Any]
+) -> None:
     pauses: list[float] = []
     faulty = Faulty(client, {"send_message_batch": [half, half]})
     jobs = [EmbedJob(KEY, 1, part, 0, 32) for part in range(8)]
-    SqsJobs(faulty, **queues, sleep=pauses.append).send(jobs)  # type: ignore[arg-type]
-    assert sorted(received(client, queues["embed"]), key=lambda job: job.part) == jobs  # type: ignore[union-attr]
+    SqsJobs(faulty, **queues, sleep=pauses.append).send(jobs)  # type: ignore[arg-type]  # stands for the client
+    assert sorted(received(client, queues["embed"]), key=lambda job: job.part) == jobs  # type: ignore[union-attr]  # all of the embed queue
     assert len(pauses) == 2
 
 
@@ -227,16 +232,18 @@ def test_messages_that_failed_alone_are_sent_again(client: Any, queues: dict[str
     ],
 )
 def test_a_queue_that_does_not_take_a_message_is_unavailable(
-    client: Any, queues: dict[str, Any], fault: Any
+    client: SQSClient, queues: dict[str, Any], fault: Fault
 ) -> None:
     faulty = Faulty(client, {"send_message_batch": repeat(fault)})
     with pytest.raises(Unavailable) as unavailable:
-        SqsJobs(faulty, **queues, sleep=lambda _: None).send([ParseJob(KEY, 1)])  # type: ignore[arg-type]
+        SqsJobs(faulty, **queues, sleep=lambda _: None).send([ParseJob(KEY, 1)])  # type: ignore[arg-type]  # stands for the client
     assert unavailable.value.code == "queue-unavailable"
 
 
 @pytest.mark.emulator
-def test_a_queue_that_is_not_set_stops_the_whole_call(client: Any, queues: dict[str, Any]) -> None:
+def test_a_queue_that_is_not_set_stops_the_whole_call(
+    client: SQSClient, queues: dict[str, Any]
+) -> None:
     jobs = SqsJobs(client, parse=queues["parse"])
     with pytest.raises(ConfigurationError) as refused_:
         jobs.send([ParseJob(KEY, 1), PublishJob(KEY, 1)])

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
@@ -18,7 +18,10 @@ from custody.application.ports import ObjectStore
 from custody.domain.model import ObjectRef
 from custody.errors import ConfigurationError, NotFound, TooLarge, Unavailable
 from custody_memory.objects import MemoryObjects
-from tests.support.faulty import Faulty, lost_request, refused
+from tests.support.faulty import Call, Fault, Faulty, lost_request, refused
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 TEXT = "text/plain"
@@ -30,13 +33,13 @@ class StoppedClock:
 
 
 @pytest.fixture(scope="module")
-def client(aws_endpoint: str) -> Iterator[Any]:
+def client(aws_endpoint: str) -> Iterator[S3Client]:
     client = s3_objects.connect(endpoint_url=aws_endpoint, read_timeout=60)
     yield client
     client.close()
 
 
-def new_bucket(client: Any, *, versioned: bool = True) -> str:
+def new_bucket(client: S3Client, *, versioned: bool = True) -> str:
     bucket = f"objects-{uuid.uuid4().hex}"
     client.create_bucket(Bucket=bucket)
     if versioned:
@@ -45,7 +48,7 @@ def new_bucket(client: Any, *, versioned: bool = True) -> str:
 
 
 @pytest.fixture(scope="module")
-def bucket(client: Any) -> str:
+def bucket(client: S3Client) -> str:
     return new_bucket(client)
 
 
@@ -194,7 +197,7 @@ def test_an_upload_tells_what_to_send_and_until_when(store: ObjectStore, prefix:
 
 @pytest.mark.emulator
 def test_a_presigned_upload_is_signed_over_type_and_length(
-    client: Any, bucket: str, prefix: str
+    client: S3Client, bucket: str, prefix: str
 ) -> None:
     store = S3Objects(client, bucket, StoppedClock())
     upload = store.presign_put(prefix + "ü p", content_type="text/html", size=5, seconds=900)
@@ -216,13 +219,15 @@ def test_a_presigned_upload_is_signed_over_type_and_length(
 
 @pytest.mark.emulator
 @pytest.mark.slow
-def test_more_than_one_batch_of_versions_is_deleted(client: Any, bucket: str, prefix: str) -> None:
+def test_more_than_one_batch_of_versions_is_deleted(
+    client: S3Client, bucket: str, prefix: str
+) -> None:
     store = S3Objects(client, bucket, StoppedClock())
     for _ in range(1003):
         client.put_object(Bucket=bucket, Key=prefix + "a", Body=b"")
     client.put_object(Bucket=bucket, Key=prefix + "a.json", Body=b"")
     counted = Faulty(client, {})
-    assert S3Objects(counted, bucket, StoppedClock()).delete_object(prefix + "a") == 1003  # type: ignore[arg-type]
+    assert S3Objects(counted, bucket, StoppedClock()).delete_object(prefix + "a") == 1003  # type: ignore[arg-type]  # stands for the client
     sizes = [
         len(arguments["Delete"]["Objects"])
         for method, arguments in counted.calls
@@ -233,7 +238,7 @@ def test_more_than_one_batch_of_versions_is_deleted(client: Any, bucket: str, pr
     assert store.head(prefix + "a.json") is not None
 
 
-def first_refused(call: Any, arguments: dict[str, Any]) -> Any:
+def first_refused(call: Call, arguments: dict[str, Any]) -> Any:
     """All but the first deletion of the batch take place."""
     first, *others = arguments["Delete"]["Objects"]
     if others:
@@ -242,10 +247,10 @@ def first_refused(call: Any, arguments: dict[str, Any]) -> Any:
 
 
 @pytest.mark.emulator
-def test_deletions_that_failed_are_repeated(client: Any, bucket: str, prefix: str) -> None:
+def test_deletions_that_failed_are_repeated(client: S3Client, bucket: str, prefix: str) -> None:
     pauses: list[float] = []
     faulty = Faulty(client, {"delete_objects": [first_refused, first_refused]})
-    store = S3Objects(faulty, bucket, StoppedClock(), sleep=pauses.append)  # type: ignore[arg-type]
+    store = S3Objects(faulty, bucket, StoppedClock(), sleep=pauses.append)  # type: ignore[arg-type]  # stands for the client
     for number in range(4):
         store.put(f"{prefix}{number}", b"x", content_type=TEXT)
     assert store.delete(prefix) == 4
@@ -254,9 +259,9 @@ def test_deletions_that_failed_are_repeated(client: Any, bucket: str, prefix: st
 
 
 @pytest.mark.emulator
-def test_deletions_that_keep_failing_are_told(client: Any, bucket: str, prefix: str) -> None:
+def test_deletions_that_keep_failing_are_told(client: S3Client, bucket: str, prefix: str) -> None:
     faulty = Faulty(client, {"delete_objects": repeat(first_refused)})
-    store = S3Objects(faulty, bucket, StoppedClock(), sleep=lambda _: None)  # type: ignore[arg-type]
+    store = S3Objects(faulty, bucket, StoppedClock(), sleep=lambda _: None)  # type: ignore[arg-type]  # stands for the client
     store.put(prefix + "a", b"x", content_type=TEXT)
     with pytest.raises(Unavailable) as unavailable:
         store.delete(prefix)
@@ -265,13 +270,13 @@ def test_deletions_that_keep_failing_are_told(client: Any, bucket: str, prefix: 
 
 
 @pytest.mark.emulator
-def test_an_empty_prefix_never_empties_the_bucket(client: Any, bucket: str) -> None:
+def test_an_empty_prefix_never_empties_the_bucket(client: S3Client, bucket: str) -> None:
     with pytest.raises(ConfigurationError):
         S3Objects(client, bucket, StoppedClock()).delete("")
 
 
 @pytest.mark.emulator
-def test_a_bucket_without_versions_is_refused(client: Any) -> None:
+def test_a_bucket_without_versions_is_refused(client: S3Client) -> None:
     bucket = new_bucket(client, versioned=False)
     store = S3Objects(client, bucket, StoppedClock())
     with pytest.raises(ConfigurationError) as refused_:
@@ -283,7 +288,9 @@ def test_a_bucket_without_versions_is_refused(client: Any) -> None:
 @pytest.mark.parametrize(
     "fault", [lost_request, refused("403", status=403), refused("SlowDown", status=503)]
 )
-def test_a_store_that_cannot_answer_is_unavailable(client: Any, bucket: str, fault: Any) -> None:
+def test_a_store_that_cannot_answer_is_unavailable(
+    client: S3Client, bucket: str, fault: Fault
+) -> None:
     methods = (
         "head_object",
         "get_object",
@@ -293,7 +300,7 @@ def test_a_store_that_cannot_answer_is_unavailable(client: Any, bucket: str, fau
         "delete_objects",
     )
     faulty = Faulty(client, {method: repeat(fault) for method in methods})
-    store = S3Objects(faulty, bucket, StoppedClock(), sleep=lambda _: None)  # type: ignore[arg-type]
+    store = S3Objects(faulty, bucket, StoppedClock(), sleep=lambda _: None)  # type: ignore[arg-type]  # stands for the client
     ref = S3Objects(client, bucket, StoppedClock()).put("outage/a", b"x", content_type=TEXT)
     calls: list[Callable[[], object]] = [
         lambda: store.head("outage/a"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import boto3
 import botocore.config
@@ -29,7 +30,7 @@ from cryptography.hazmat.primitives.serialization import (
 from hypothesis import given
 from hypothesis import strategies as st
 from securesystemslib.dsse import Envelope as OtherEnvelope
-from securesystemslib.signer import Signature, SSlibKey
+from securesystemslib.signer import Signature, SSlibKey  # type: ignore[attr-defined]  # public, but not marked so
 
 from custody.adapters.ecdsa_verifier import EcdsaVerifier
 from custody.adapters.kms_signer import KmsSigner
@@ -41,6 +42,10 @@ from custody.errors import ConfigurationError, Unavailable
 from custody_memory.signer import LocalSigner
 from tests.support.signed_evidence import NOW
 
+if TYPE_CHECKING:
+    from mypy_boto3_kms.client import KMSClient
+    from mypy_boto3_kms.literals import KeySpecType
+
 VECTORS = Path(__file__).parents[1] / "vectors"
 VERIFIER = EcdsaVerifier()
 PAYLOAD = b'{"name":"caf\xc3\xa9"}'
@@ -48,11 +53,11 @@ LARGE = b"x" * 10_000  # above what KMS signs as RAW (4,096 bytes)
 
 
 class FixedClock:
-    def now(self) -> Any:
+    def now(self) -> datetime:
         return NOW
 
 
-def kms_client(url: str) -> Any:
+def kms_client(url: str) -> KMSClient:
     return boto3.client(
         "kms",
         endpoint_url=url,
@@ -65,9 +70,9 @@ def kms_client(url: str) -> Any:
     )
 
 
-def kms_key(client: Any, spec: str = "ECC_NIST_P256") -> str:
+def kms_key(client: KMSClient, spec: KeySpecType = "ECC_NIST_P256") -> str:
     made = client.create_key(KeySpec=spec, KeyUsage="SIGN_VERIFY")
-    return str(made["KeyMetadata"]["Arn"])
+    return made["KeyMetadata"]["Arn"]
 
 
 @pytest.fixture(params=["local", pytest.param("kms", marks=pytest.mark.emulator)], scope="module")
@@ -218,7 +223,7 @@ def test_a_kms_key_of_another_curve_is_a_fault_of_the_deployment(emulator_url: s
 @pytest.mark.parametrize("name", ["alias/custody", "arn:aws:kms:us-east-1:0:alias/custody", "id"])
 def test_a_kms_key_is_named_by_its_arn_only(name: str) -> None:
     with pytest.raises(ConfigurationError):
-        KmsSigner(None, name, "ingestion", FixedClock())  # type: ignore[arg-type]
+        KmsSigner(None, name, "ingestion", FixedClock())  # type: ignore[arg-type]  # refused before it is used
 
 
 # the local key's file
@@ -233,9 +238,8 @@ def test_a_local_key_comes_back_from_its_file(tmp_path: Path) -> None:
     assert VERIFIER.verify(read.sign("t", b"p"), made.verification_key())
 
 
-def _pem(key: Any) -> bytes:
-    data: bytes = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    return data
+def _pem(key: Ed25519PrivateKey | ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
 @pytest.mark.parametrize(

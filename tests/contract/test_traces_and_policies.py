@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,9 +19,12 @@ from custody.errors import IntegrityError, TooLarge, Unavailable
 from custody_memory.policies import MemoryPolicies
 from custody_memory.traces import MemoryTraces
 from tests.support import records
-from tests.support.faulty import Faulty, lost_reply, lost_request, refused
+from tests.support.faulty import Fault, Faulty, lost_reply, lost_request, refused
 from tests.support.records import NOW
 from tests.support.tables import create_tables
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
 
 TRACE = {"ranks": [1, 2], "score": 0.25, "policy": {"gate": "d1"}, "none": None, "name": "ü"}
 SOON = NOW + timedelta(hours=1)
@@ -37,7 +40,7 @@ class SetClock:
 
 
 @pytest.fixture(scope="module")
-def dynamo(aws_endpoint: str) -> Iterator[tuple[Any, str, str]]:
+def dynamo(aws_endpoint: str) -> Iterator[tuple[DynamoDBClient, str, str]]:
     client = connect(endpoint_url=aws_endpoint, read_timeout=60)
     mark = uuid.uuid4().hex
     names = (f"policies-{mark}", f"traces-{mark}")
@@ -109,7 +112,7 @@ def test_a_large_trace_fits(traces: TraceStore, trace_id: str) -> None:
 
 @pytest.mark.emulator
 def test_a_trace_that_no_item_holds_is_refused(
-    dynamo: tuple[Any, str, str], clock: SetClock, trace_id: str
+    dynamo: tuple[DynamoDBClient, str, str], clock: SetClock, trace_id: str
 ) -> None:
     client, _, table = dynamo
     traces = DynamoTraces(client, table, clock)
@@ -121,7 +124,7 @@ def test_a_trace_that_no_item_holds_is_refused(
 
 @pytest.mark.emulator
 def test_a_trace_carries_the_time_at_which_the_table_drops_it(
-    dynamo: tuple[Any, str, str], clock: SetClock, trace_id: str
+    dynamo: tuple[DynamoDBClient, str, str], clock: SetClock, trace_id: str
 ) -> None:
     client, _, table = dynamo
     DynamoTraces(client, table, clock).put("acme", trace_id, "user:ann", TRACE, expires_at=SOON)
@@ -134,7 +137,7 @@ def test_a_trace_carries_the_time_at_which_the_table_drops_it(
 @pytest.mark.emulator
 @pytest.mark.parametrize("damage", [b"", b"no zlib", b"\x78\x9c\x03"])
 def test_a_damaged_trace_is_an_error(
-    dynamo: tuple[Any, str, str], clock: SetClock, trace_id: str, damage: bytes
+    dynamo: tuple[DynamoDBClient, str, str], clock: SetClock, trace_id: str, damage: bytes
 ) -> None:
     client, _, table = dynamo
     traces = DynamoTraces(client, table, clock)
@@ -166,7 +169,7 @@ def test_a_policy_that_is_not_stored_is_unavailable(policies: PolicyStore) -> No
 @pytest.mark.emulator
 @pytest.mark.parametrize("fault", [lost_request, refused("AccessDeniedException")])
 def test_tables_that_cannot_answer_have_codes_of_their_own(
-    dynamo: tuple[Any, str, str], clock: SetClock, fault: Any
+    dynamo: tuple[DynamoDBClient, str, str], clock: SetClock, fault: Fault
 ) -> None:
     client, ledger, table = dynamo
     pacing = Pacing(sleep=lambda _: None)
@@ -189,7 +192,7 @@ def test_tables_that_cannot_answer_have_codes_of_their_own(
 
 
 @pytest.mark.emulator
-def test_a_policy_whose_reply_was_lost_is_stored(dynamo: tuple[Any, str, str]) -> None:
+def test_a_policy_whose_reply_was_lost_is_stored(dynamo: tuple[DynamoDBClient, str, str]) -> None:
     client, ledger, _ = dynamo
     faulty: Any = Faulty(client, {"update_item": [lost_reply]})
     ref = PolicyRef("gate", "1", uuid.uuid4().hex)
