@@ -16,7 +16,7 @@ import re
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -355,7 +355,7 @@ class FakeApi:
     def _post_answer(self, seen: Seen) -> Scripted:
         body = seen.json
         passed = self.verdict == "answerable"
-        answer = {
+        answer: dict[str, Any] = {
             "answer_id": f"an-{len(self.answers) + 1}",
             "verdict": self.verdict,
             "route": "hybrid",
@@ -405,7 +405,7 @@ class FakeApi:
         return Scripted(200, trace)
 
 
-_ROUTES: list[tuple[str, str, Any]] = [
+_ROUTES: list[tuple[str, str, Callable[..., Scripted]]] = [
     ("PUT", r"/sources/([^/]+)", FakeApi._put_source),
     ("GET", r"/sources", FakeApi._list_sources),
     ("POST", r"/documents", FakeApi._post_document),

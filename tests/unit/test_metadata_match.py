@@ -16,6 +16,7 @@ from custody.domain.index.metadata_match import (
     tag,
     tags,
 )
+from custody.domain.model import MetadataValue
 from custody.domain.timestamps import parse_rfc3339
 from custody.errors import Unprocessable
 
@@ -43,7 +44,12 @@ def test_each_element_of_a_list_has_a_tag() -> None:
 
 
 def test_numbers_and_times_are_ordered_and_nothing_else_is() -> None:
-    metadata = {"n": 2, "b": True, "s": "word", "t": ("2026-01-01T01:00:00+01:00", "x")}
+    metadata: dict[str, MetadataValue] = {
+        "n": 2,
+        "b": True,
+        "s": "word",
+        "t": ("2026-01-01T01:00:00+01:00", "x"),
+    }
     assert ordered_values(metadata) == [
         OrderedValue("n", number=2.0),
         OrderedValue("t", time=microseconds(parse_rfc3339("2026-01-01T00:00:00Z"))),

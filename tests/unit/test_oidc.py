@@ -36,7 +36,7 @@ class MovingClock:
 class Issuer:
     """What the issuer publishes; counts how often it is asked."""
 
-    def __init__(self, *keys: Any) -> None:
+    def __init__(self, *keys: RSAKey | ECKey | OKPKey) -> None:
         self.keys = [key.as_dict(private=False) for key in keys]
         self.calls = 0
         self.down = False

@@ -169,7 +169,7 @@ def test_provenance_is_verified_offline_with_the_public_key_alone(wiki: Wiki) ->
         "document": item["document_id"],
         "version": item["version"],
         "ordinal": 0,
-        **{name: item[name] for name in ("title", "heading", "page", "text")},  # type: ignore[literal-required]  # four of its keys
+        **{name: item[name] for name in ("title", "heading", "page", "text")},
     }
     root = hashlib.sha256(b"\x00" + rfc8785.dumps(leaf)).hexdigest()
     assert predicate["chunks"] == {"root": root, "count": 1}

@@ -267,12 +267,12 @@ def test_deleting_a_mirrored_object_erases_its_document_and_no_other(
         service.s3.delete_object(
             Bucket=service.state.bucket, Key=f"incoming/{dropped.tenant}/{source}/marten.txt"
         )
-    until(
-        "the mirrored deletion",
-        lambda: (
-            (dropped.publisher.find_drop("marten.txt", "mirror") or {}).get("state") == "REMOVED"
-        ),
-    )
+
+    def removed() -> bool:
+        found = dropped.publisher.find_drop("marten.txt", "mirror")
+        return found is not None and found["state"] == "REMOVED"
+
+    until("the mirrored deletion", removed)
     found = texts(dropped.reader.search(question))
     assert "marten of the mirror" not in found
     assert "marten of the handbook" in found

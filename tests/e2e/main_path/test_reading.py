@@ -64,7 +64,7 @@ def test_two_principals_of_one_tenant_get_what_each_may_see(house: House) -> Non
     assert {item["document_id"] for item in theirs["results"]} <= {"leave", "pumps", "rota"}
     assert "withheld" not in theirs
     assert all(
-        "score" not in (leg or {}) or (leg or {})["score"] is None
+        leg is None or leg.get("score") is None
         for item in theirs["results"]
         for leg in (item["scores"]["semantic"], item["scores"]["lexical"])
     )
