@@ -1,0 +1,88 @@
+"""Ports: what the use cases need from the world. Adapters satisfy them structurally.
+
+Every port raises ``custody.errors.Unavailable`` (with its own code) when its real thing can't be
+reached, refuses or times out; none returns an empty answer instead. A use case names the narrowest
+port that it needs, and joins two where it needs both.
+"""
+
+from custody.application.ports.clock import Clock, Identifiers
+from custody.application.ports.documents import (
+    AclPublication,
+    Admissions,
+    Flip,
+    HeadListing,
+    HeadReads,
+    Narrowing,
+    Publication,
+    Rejections,
+    VersionHistory,
+    VersionReads,
+    VersionSteps,
+)
+from custody.application.ports.drops import DropLedger, DropListing
+from custody.application.ports.erasures import ErasureLedger, ErasureReads, Tombstones
+from custody.application.ports.index import (
+    CandidateIndex,
+    ChunkCounts,
+    EvidenceIndex,
+    WritableIndex,
+)
+from custody.application.ports.jobs import Jobs
+from custody.application.ports.ledger import Ledger, LedgerReads
+from custody.application.ports.objects import ObjectStore, StoredObject, Upload
+from custody.application.ports.pages import Cursors, Page, PageSecrets
+from custody.application.ports.policies import PolicyStore
+from custody.application.ports.signing import Signer, Verifier
+from custody.application.ports.sources import SourceLedger, SourceReads
+from custody.application.ports.text import Block, Chunker, Embedder, Matrix, ParsedDocument, Parser
+from custody.application.ports.tokens import Authorizer
+from custody.application.ports.traces import TraceStore
+from custody.application.ports.trust import TrustLedger
+
+__all__ = [
+    "AclPublication",
+    "Admissions",
+    "Authorizer",
+    "Block",
+    "CandidateIndex",
+    "ChunkCounts",
+    "Chunker",
+    "Clock",
+    "Cursors",
+    "DropLedger",
+    "DropListing",
+    "Embedder",
+    "ErasureLedger",
+    "ErasureReads",
+    "EvidenceIndex",
+    "Flip",
+    "HeadListing",
+    "HeadReads",
+    "Identifiers",
+    "Jobs",
+    "Ledger",
+    "LedgerReads",
+    "Matrix",
+    "Narrowing",
+    "ObjectStore",
+    "Page",
+    "PageSecrets",
+    "ParsedDocument",
+    "Parser",
+    "PolicyStore",
+    "Publication",
+    "Rejections",
+    "Signer",
+    "SourceLedger",
+    "SourceReads",
+    "StoredObject",
+    "Tombstones",
+    "TraceStore",
+    "TrustLedger",
+    "Upload",
+    "Verifier",
+    "VersionHistory",
+    "VersionReads",
+    "VersionSteps",
+    "WritableIndex",
+]

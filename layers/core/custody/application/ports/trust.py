@@ -1,0 +1,30 @@
+"""Whom and what a tenant trusts: keys, policies, trust domains, and tokens up to a time."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Protocol
+
+from custody.domain.model import Control, PolicyRef, VerificationKey
+
+
+class TrustLedger(Protocol):
+    def control(self, tenant: str) -> Control:
+        """Raises Unavailable(code="policy-unavailable") without a control item."""
+        ...
+
+    def put_key(self, key: VerificationKey) -> None:
+        """Raises Conflict(key-revoked) where it would undo a revocation."""
+        ...
+
+    def put_policy_ref(self, tenant: str | None, ref: PolicyRef) -> None:
+        """``tenant`` None: the service's default policy of that name."""
+        ...
+
+    def put_trust_domains(self, tenant: str, trust_domains: frozenset[str] | None) -> None:
+        """What the tenant's policy allows; ``None``: every registered domain."""
+        ...
+
+    def set_not_before(self, tenant: str, subject: str, not_before: datetime) -> None:
+        """Only ever moves forward."""
+        ...
