@@ -35,6 +35,27 @@ def test_a_type_that_the_bytes_agree_with_is_taken(
 
 
 @pytest.mark.parametrize(
+    ("content_type", "name", "expected"),
+    [
+        ("text/x-markdown", "a.pdf", media.MARKDOWN),
+        ("application/octet-stream", "a/b.PDF", media.PDF),
+        ("application/octet-stream", "report.docx", None),
+        (None, "README", None),
+    ],
+)
+def test_without_bytes_the_declaration_or_else_the_extension_tells(
+    content_type: str | None, name: str, expected: str | None
+) -> None:
+    assert media.declared(content_type, name) == expected
+
+
+def test_a_declaration_that_no_bytes_could_keep_is_refused() -> None:
+    with pytest.raises(Rejected) as refused:
+        media.declared("application/zip", "a.txt")
+    assert refused.value.code == "type-not-supported"
+
+
+@pytest.mark.parametrize(
     ("content_type", "name", "content", "code"),
     [
         ("text/plain", "x", b"", "empty-document"),

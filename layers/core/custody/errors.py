@@ -18,6 +18,8 @@ class                  status  codes
 ``Conflict``           409     version-conflict, document-owned-elsewhere, document-not-live,
                                source-quarantined, source-retired, source-not-found, key-revoked,
                                idempotency-in-progress
+``Moved``              409     version-conflict. A Conflict: what was read has changed since, so to
+                               read it again and decide anew may do
 ``PreconditionFailed`` 412     if-match-failed
 ``TooLarge``           413     body-too-large, object-too-large, item-too-large
 ``UnsupportedMedia``   415     type-not-supported, type-mismatch, and what else of Rejected a
@@ -39,9 +41,9 @@ class                  status  codes
                                too-many-chunks, object-too-large, malformed-json, malformed-csv,
                                malformed-pdf, encrypted-pdf, invalid-path, unknown-source,
                                source-quarantined, source-retired, acl-required, acl-too-wide,
-                               sidecar-malformed, sidecar-too-large, sidecar-claims-trust,
-                               sidecar-acl-too-wide, sidecar-forbidden, model-revision-changed,
-                               document-owned-elsewhere
+                               sidecar-forbidden, model-revision-changed, document-owned-elsewhere
+``BrokenSidecar``      —       a Rejected: sidecar-malformed, sidecar-too-large,
+                               sidecar-claims-trust, sidecar-acl-too-wide
 ``IntegrityError``     —       bytes that fail a digest, a signature or a schema they must satisfy;
                                told to callers as internal, or as 503 where the index is at fault.
                                Its codes go to the log: integrity, malformed-json, malformed-event,
@@ -104,6 +106,10 @@ class Conflict(CustodyError):
     default_code = "version-conflict"
 
 
+class Moved(Conflict):
+    """What a write was decided on is no longer what is stored."""
+
+
 class PreconditionFailed(CustodyError):
     status = 412
     default_code = "if-match-failed"
@@ -141,6 +147,12 @@ class Rejected(CustodyError):
 
     status = 422
     default_code = "rejected"
+
+
+class BrokenSidecar(Rejected):
+    """A sidecar that was meant to govern access and can't be followed."""
+
+    default_code = "sidecar-malformed"
 
 
 class IntegrityError(CustodyError):

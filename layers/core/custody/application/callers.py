@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from custody.application.ports import Ledger
+from custody.application.ports import LedgerReads
 from custody.domain.ledger import access, sources
 from custody.domain.model import (
     PUBLIC_TENANT,
@@ -38,7 +38,7 @@ def no_such_document() -> NotFound:
 
 
 def view_for(
-    ledger: Ledger,
+    ledger: LedgerReads,
     principal: Principal,
     documents: tuple[DocumentKey, ...] = (),
     source_keys: tuple[SourceKey, ...] = (),
@@ -83,7 +83,7 @@ def see(
     return Seen(head, source, inside=False)
 
 
-def find(ledger: Ledger, principal: Principal, document_id: str) -> Seen:
+def find(ledger: LedgerReads, principal: Principal, document_id: str) -> Seen:
     """The caller's own tenant first, then the public one. Raises NotFound."""
     for tenant in dict.fromkeys((principal.tenant, PUBLIC_TENANT)):
         key = DocumentKey(tenant, document_id)

@@ -9,9 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Protocol
 
-from custody.application.ingestion.admission import space_of
-from custody.application.ports import Clock, EvidenceIndex, Ledger, ObjectStore
+from custody.application.ports import (
+    Clock,
+    DropLedger,
+    ErasureLedger,
+    HeadReads,
+    ObjectStore,
+    VersionReads,
+    WritableIndex,
+)
+from custody.domain.index.candidates import Space
 from custody.domain.intake import sidecar
 from custody.domain.jobs import CleanupJob, EraseJob
 from custody.domain.ledger.drops import Drop, DropState
@@ -22,11 +31,15 @@ from custody.domain.storage import object_keys
 from custody.errors import Conflict, CustodyError, IntegrityError, Unavailable
 
 
+class PropagateLedger(HeadReads, VersionReads, ErasureLedger, DropLedger, Protocol):
+    """What propagation asks of the ledger."""
+
+
 @dataclass(frozen=True, slots=True)
 class Propagate:
-    ledger: Ledger
+    ledger: PropagateLedger
     objects: ObjectStore
-    index: EvidenceIndex
+    index: WritableIndex
     clock: Clock
 
     def __call__(self, job: EraseJob | CleanupJob) -> None:
@@ -46,7 +59,7 @@ class Propagate:
             return
         if record.state in (VersionState.PENDING, VersionState.ACTIVE):
             return
-        space = space_of(job.key)
+        space = Space.of(job.key)
         self.index.delete(space, job.key, version=job.version)
         self.index.refresh((space,))
         if self.index.count(space, job.key, job.version) != 0:
@@ -99,7 +112,7 @@ class Propagate:
             yield "objects/rejected", partial(self._rejected, source, erasure.name)
 
     def _index(self, key: DocumentKey, through: int) -> str | None:
-        space = space_of(key)
+        space = Space.of(key)
         self.index.delete(space, key, through=through)
         self.index.refresh((space,))
         if self.index.count(space, key) != 0 and any(

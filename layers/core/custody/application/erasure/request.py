@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from custody.application.callers import find, no_such_document, oversees, require, view_for
 from custody.application.erasure.tombstone import Erasing
-from custody.application.ingestion.admission import ATTEMPTS
+from custody.application.races import again_when_moved
 from custody.domain.intake import validation
 from custody.domain.ledger import sources
 from custody.domain.ledger.erasures import Erasure
 from custody.domain.model import Principal, Scope, SourceKey
-from custody.errors import Conflict, Forbidden, NotFound, PreconditionFailed
+from custody.errors import Forbidden, NotFound, PreconditionFailed
 
 MAX_REASON_CHARACTERS = 1_000
 
@@ -32,25 +32,24 @@ class Erase:
         caller may not see does not exist. Once this returns, no read serves the document."""
         require(principal, Scope.ERASE)
         validation.printable(request.reason, field="reason", limit=MAX_REASON_CHARACTERS)
-        for _ in range(ATTEMPTS):
-            seen = find(self.erasing.ledger, principal, request.document_id)
-            writes = seen.source is not None and sources.is_writer(principal, seen.source)
-            if seen.head.key.tenant != principal.tenant or not (
-                writes or principal.may(Scope.GOVERN)
-            ):
-                raise Forbidden("The caller is no writer of this source.", code="not-a-writer")
-            if not validation.still_is(request.if_match, seen.head.revision):
-                raise PreconditionFailed("The document has changed since it was read.")
-            try:
-                return self.erasing.erase(
-                    seen.head, reason=request.reason, requested_by=principal.subject
-                )
-            except Conflict as error:
-                if error.code != "version-conflict":
-                    raise
-            except NotFound:
-                raise no_such_document() from None
-        raise Conflict("The document is being changed by others; try again.")
+        return again_when_moved(
+            lambda: self._erase(principal, request),
+            lost="The document is being changed by others; try again.",
+        )
+
+    def _erase(self, principal: Principal, request: EraseRequest) -> Erasure:
+        seen = find(self.erasing.ledger, principal, request.document_id)
+        writes = seen.source is not None and sources.is_writer(principal, seen.source)
+        if seen.head.key.tenant != principal.tenant or not (writes or principal.may(Scope.GOVERN)):
+            raise Forbidden("The caller is no writer of this source.", code="not-a-writer")
+        if not validation.still_is(request.if_match, seen.head.revision):
+            raise PreconditionFailed("The document has changed since it was read.")
+        try:
+            return self.erasing.erase(
+                seen.head, reason=request.reason, requested_by=principal.subject
+            )
+        except NotFound:
+            raise no_such_document() from None
 
     def show(self, principal: Principal, erasure_id: str) -> Erasure:
         """To whom asked for it, the source's writers, governors and auditors."""

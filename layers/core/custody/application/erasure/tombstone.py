@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
-from custody.application.ports import Clock, Identifiers, Jobs, Ledger
+from custody.application.ports import Clock, Identifiers, Jobs, LedgerReads, Tombstones
 from custody.domain.jobs import EraseJob
 from custody.domain.ledger.erasures import Erasure
 from custody.domain.model import Head, VersionState
 
 
+class ErasingLedger(LedgerReads, Tombstones, Protocol):
+    """What erasing asks of the ledger, its judging of the caller included."""
+
+
 @dataclass(frozen=True, slots=True)
 class Erasing:
-    ledger: Ledger
+    ledger: ErasingLedger
     jobs: Jobs
     clock: Clock
     identifiers: Identifiers
 
     def erase(self, head: Head, *, reason: str, requested_by: str) -> Erasure:
-        """Raises Conflict(version-conflict) when the head moved since it was read.
+        """Raises Moved when the head is no longer the one that was read.
 
         A document that is erased already answers with the erasure that did it, and its job is
         sent again: a crash between the tombstone and the queue is mended by the repeat.

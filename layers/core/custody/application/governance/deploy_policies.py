@@ -17,7 +17,7 @@ from custody.application.governance.policy_documents import (
     read_policy,
     version_order,
 )
-from custody.application.ports import Ledger, PolicyStore, Signer, Verifier
+from custody.application.ports import PolicyStore, Signer, TrustLedger, Verifier
 from custody.domain.model import Control, PolicyRef, VerificationKey
 from custody.domain.provenance.canonical import canonical_json, parse_json
 from custody.errors import Unavailable
@@ -43,7 +43,7 @@ class DeployPolicies:
     """``packaged``: name -> the JSON of a policy. Raises Unavailable (of ledger, signer or store)
     and IntegrityError(invalid-policy), before anything of that policy is written."""
 
-    ledger: Ledger
+    ledger: TrustLedger
     policies: PolicyStore
     ingestion: Signer
     policy: Signer

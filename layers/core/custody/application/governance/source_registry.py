@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from custody.application.callers import listing, oversees, require, view_for
-from custody.application.ports import Clock, Cursors, Ledger, Page
+from custody.application.ports import Clock, Cursors, LedgerReads, Page, SourceLedger
+from custody.application.races import again_when_moved
 from custody.domain.intake import validation
 from custody.domain.ledger import sources
 from custody.domain.model import Acl, Principal, Scope, SidecarMode, Source, SourceKey
-from custody.errors import Conflict, PreconditionFailed, Unprocessable
+from custody.errors import PreconditionFailed, Unprocessable
 
-_ATTEMPTS = 8
 _MAX_LABEL_CHARACTERS = 256
 
 
@@ -41,9 +42,13 @@ class PutSource:
     created: bool
 
 
+class GovernLedger(LedgerReads, SourceLedger, Protocol):
+    """What the registry asks of the ledger."""
+
+
 @dataclass(frozen=True, slots=True)
 class Govern:
-    ledger: Ledger
+    ledger: GovernLedger
     clock: Clock
     cursors: Cursors
 
@@ -52,29 +57,28 @@ class Govern:
         quarantined source does not release it."""
         require(principal, Scope.GOVERN)
         wanted = _source(principal.tenant, request)
-        for _ in range(_ATTEMPTS):
-            read = view_for(self.ledger, principal, (), (wanted.key,))
-            stored = read.sources.get(wanted.key)
-            revision = stored.revision if stored else 0
-            if not validation.still_is(request.if_match, revision):
-                raise PreconditionFailed("The source has changed since it was read.")
-            now = self.clock.now()
-            draft = replace(wanted, created_at=now, updated_at=now)
-            if stored is not None:
-                draft = replace(
-                    draft,
-                    state=stored.state,
-                    erased_through=stored.erased_through,
-                    created_at=stored.created_at,
-                )
-            try:
-                source = self.ledger.put_source(draft, expected_revision=revision)
-            except Conflict as error:
-                if error.code != "version-conflict":
-                    raise
-                continue
-            return PutSource(source, created=stored is None)
-        raise Conflict("The source is being changed by others; try again.")
+        return again_when_moved(
+            lambda: self._put(principal, wanted, request.if_match),
+            lost="The source is being changed by others; try again.",
+        )
+
+    def _put(self, principal: Principal, wanted: Source, if_match: int | None) -> PutSource:
+        read = view_for(self.ledger, principal, (), (wanted.key,))
+        stored = read.sources.get(wanted.key)
+        revision = stored.revision if stored else 0
+        if not validation.still_is(if_match, revision):
+            raise PreconditionFailed("The source has changed since it was read.")
+        now = self.clock.now()
+        draft = replace(wanted, created_at=now, updated_at=now)
+        if stored is not None:
+            draft = replace(
+                draft,
+                state=stored.state,
+                erased_through=stored.erased_through,
+                created_at=stored.created_at,
+            )
+        source = self.ledger.put_source(draft, expected_revision=revision)
+        return PutSource(source, created=stored is None)
 
     def list_sources(self, principal: Principal, *, limit: int, cursor: str | None) -> Page[Source]:
         if not oversees(principal):

@@ -6,17 +6,26 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Protocol
 
 from custody.application.callers import require, view_for
 from custody.application.ingestion.admission import (
-    ATTEMPTS,
     NOWHERE,
     Admission,
     Admitted,
     declared_media,
     version_that_says,
 )
-from custody.application.ports import Clock, EvidenceIndex, Jobs, Ledger, ObjectStore
+from custody.application.ports import (
+    Admissions,
+    ChunkCounts,
+    Clock,
+    Jobs,
+    LedgerReads,
+    ObjectStore,
+    VersionReads,
+)
+from custody.application.races import again_when_moved
 from custody.domain.intake import validation
 from custody.domain.jobs import ParseJob, PublishJob
 from custody.domain.ledger import sources
@@ -60,11 +69,15 @@ class DocumentRequest:
     if_match: int | None = None
 
 
+class AcceptLedger(LedgerReads, VersionReads, Admissions, Protocol):
+    """What letting a document in asks of the ledger."""
+
+
 @dataclass(frozen=True, slots=True)
 class Accept:
-    ledger: Ledger
+    ledger: AcceptLedger
     objects: ObjectStore
-    index: EvidenceIndex
+    index: ChunkCounts
     jobs: Jobs
     clock: Clock
     max_content_bytes: int = 6 * 1024 * 1024
@@ -79,19 +92,23 @@ class Accept:
             validation.document_id(request.document_id, source_id=request.source_id),
         )
         owner = SourceKey(principal.tenant, request.source_id)
-        for _ in range(ATTEMPTS):
-            read = view_for(self.ledger, principal, (key,), (owner,))
-            source = _writable(principal, read.sources.get(owner))
-            draft = self._draft(principal, source, key, request)
-            head = read.heads.get(key)
-            _check_head(head, source, request.if_match)
-            found = version_that_says(self.ledger, self.index, head, draft)
-            if found is None:
-                found = self._let_in(draft, head, request.content)
-            if found is not None:
-                move_on(self.jobs, found)
-                return found
-        raise Conflict("The document is being changed by others; try again.")
+        admitted = again_when_moved(
+            lambda: self._admit(principal, key, owner, request),
+            lost="The document is being changed by others; try again.",
+        )
+        move_on(self.jobs, admitted)
+        return admitted
+
+    def _admit(
+        self, principal: Principal, key: DocumentKey, owner: SourceKey, request: DocumentRequest
+    ) -> Admitted:
+        read = view_for(self.ledger, principal, (key,), (owner,))
+        source = _writable(principal, read.sources.get(owner))
+        draft = self._draft(principal, source, key, request)
+        head = read.heads.get(key)
+        _check_head(head, source, request.if_match)
+        found = version_that_says(self.ledger, self.index, head, draft)
+        return found or self._let_in(draft, head, request.content)
 
     def _draft(
         self, principal: Principal, source: Source, key: DocumentKey, request: DocumentRequest
@@ -130,20 +147,15 @@ class Accept:
             accepted_at=now,
         )
 
-    def _let_in(self, draft: VersionRecord, head: Head | None, content: bytes) -> Admitted | None:
-        """None when the head moved meanwhile: everything is read again then."""
+    def _let_in(self, draft: VersionRecord, head: Head | None, content: bytes) -> Admitted:
+        """Raises Moved."""
         version = (head.accepted_version if head else 0) + 1
         raw = self.objects.put(
             object_keys.raw(draft.key, version), content, content_type=draft.content_type
         )
-        try:
-            record = self.ledger.accept(
-                replace(draft, raw=raw), expected_revision=head.revision if head else 0
-            )
-        except Conflict as error:
-            if error.code != "version-conflict":
-                raise
-            return None
+        record = self.ledger.accept(
+            replace(draft, raw=raw), expected_revision=head.revision if head else 0
+        )
         return Admitted(record, Admission.NEW)
 
 

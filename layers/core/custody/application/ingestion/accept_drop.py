@@ -15,11 +15,11 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Protocol
 
 from custody.application.erasure.tombstone import Erasing
 from custody.application.ingestion.accept_document import move_on
 from custody.application.ingestion.admission import (
-    ATTEMPTS,
     NOWHERE,
     Admission,
     Admitted,
@@ -27,8 +27,18 @@ from custody.application.ingestion.admission import (
     version_that_says,
 )
 from custody.application.ingestion.rejecting import DROP_CONNECTOR, Rejecting
-from custody.application.ingestion.withdraw import withdraw
-from custody.application.ports import Clock, EvidenceIndex, Jobs, Ledger, ObjectStore, StoredObject
+from custody.application.ingestion.withdraw import WithdrawLedger, withdraw
+from custody.application.ports import (
+    Admissions,
+    ChunkCounts,
+    Clock,
+    DropLedger,
+    Jobs,
+    ObjectStore,
+    SourceReads,
+    StoredObject,
+)
+from custody.application.races import again_when_moved
 from custody.domain.intake import sequencer, sidecar, validation
 from custody.domain.jobs import ParseJob
 from custody.domain.ledger import sources
@@ -46,7 +56,15 @@ from custody.domain.model import (
 )
 from custody.domain.provenance.identifiers import drop_document_id, valid_source_id, valid_tenant
 from custody.domain.storage import object_keys
-from custody.errors import Conflict, CustodyError, NotFound, Rejected, TooLarge
+from custody.errors import (
+    BrokenSidecar,
+    Conflict,
+    CustodyError,
+    Moved,
+    NotFound,
+    Rejected,
+    TooLarge,
+)
 
 # Refusals whose cause lies outside the pair: the same pair is judged again when an event comes.
 _OF_THE_SOURCE = frozenset(
@@ -112,11 +130,15 @@ def _stored(found: StoredObject | None) -> str | None:
     return None if found is None else found.ref.version_id
 
 
+class AcceptDropLedger(DropLedger, SourceReads, Admissions, WithdrawLedger, Protocol):
+    """What taking a drop in asks of the ledger."""
+
+
 @dataclass(frozen=True, slots=True)
 class AcceptDrop:
-    ledger: Ledger
+    ledger: AcceptDropLedger
     objects: ObjectStore
-    index: EvidenceIndex
+    index: ChunkCounts
     jobs: Jobs
     clock: Clock
     rejecting: Rejecting
@@ -132,26 +154,30 @@ class AcceptDrop:
             return self._refuse_nameless(event.key, "unknown-source")
         of_sidecar = parts.path.endswith(sidecar.SUFFIX)
         name = parts.path.removesuffix(sidecar.SUFFIX) if of_sidecar else parts.path
-        for _ in range(ATTEMPTS):
-            drop = self._drop(SourceKey(parts.tenant, parts.source_id), name)
-            if event.sequencer is not None:
-                seen = drop.sidecar_sequencer if of_sidecar else drop.sequencer
-                if seen is not None and sequencer.compare(event.sequencer, seen) < 0:
-                    return DropOutcome(DropResult.STALE, name, version=drop.version)
-                latest = sequencer.latest(seen, event.sequencer)
-                drop = (
-                    replace(drop, sidecar_sequencer=latest)
-                    if of_sidecar
-                    else replace(drop, sequencer=latest)
-                )
-            try:
-                return self._judge(self._look(drop), of_sidecar=of_sidecar)
-            except Conflict as error:
-                if error.code != "version-conflict":
-                    raise
-            except NotFound:
-                continue  # a pinned version went away between two reads
-        raise Conflict("The drop is being changed faster than it can be read.")
+        source = SourceKey(parts.tenant, parts.source_id)
+        return again_when_moved(
+            lambda: self._accept(source, name, event.sequencer, of_sidecar=of_sidecar),
+            lost="The drop is being changed faster than it can be read.",
+        )
+
+    def _accept(
+        self, source: SourceKey, name: str, order: str | None, *, of_sidecar: bool
+    ) -> DropOutcome:
+        drop = self._drop(source, name)
+        if order is not None:
+            seen = drop.sidecar_sequencer if of_sidecar else drop.sequencer
+            if seen is not None and sequencer.compare(order, seen) < 0:
+                return DropOutcome(DropResult.STALE, name, version=drop.version)
+            latest = sequencer.latest(seen, order)
+            drop = (
+                replace(drop, sidecar_sequencer=latest)
+                if of_sidecar
+                else replace(drop, sequencer=latest)
+            )
+        try:
+            return self._judge(self._look(drop), of_sidecar=of_sidecar)
+        except NotFound:
+            raise Moved("A pinned object went away between two reads.") from None
 
     def _drop(self, source: SourceKey, name: str) -> Drop:
         stored = self.ledger.drop(source, name)
@@ -255,14 +281,16 @@ class AcceptDrop:
         if pair.sidecar is None:
             return sidecar.Sidecar()
         if pair.sidecar.ref.size > sidecar.MAX_BYTES:
-            raise Rejected("The sidecar is too large.", code="sidecar-too-large")
+            raise BrokenSidecar("The sidecar is too large.", code="sidecar-too-large")
         body = self.objects.get(pair.sidecar.ref, limit=sidecar.MAX_BYTES)
         found = sidecar.read(body, tenant=source.key.tenant)
         if found.acl is not None:
             try:
                 sources.sidecar_acl(source, found.acl)
             except CustodyError as error:
-                raise Rejected(error.detail, code="sidecar-acl-too-wide", field="acl") from None
+                raise BrokenSidecar(
+                    error.detail, code="sidecar-acl-too-wide", field="acl"
+                ) from None
         return found
 
     def _let_in(self, pair: _Pair, draft: VersionRecord, found: StoredObject) -> DropOutcome:
@@ -274,9 +302,9 @@ class AcceptDrop:
                 expected_revision=pair.head.revision if pair.head else 0,
                 drop=self._next(pair, state=DropState.PENDING),
             )
+        except Moved:
+            raise
         except Conflict as error:
-            if error.code == "version-conflict":
-                raise
             raise Rejected(error.detail, code=error.code) from None
         move_on(self.jobs, Admitted(record, Admission.NEW))
         return DropOutcome(DropResult.ACCEPTED, pair.name, version=record.version)
@@ -339,7 +367,7 @@ class AcceptDrop:
             self.rejecting.keep(pair.key, pair.object.ref, error)
         if pair.sidecar is not None:
             self.rejecting.keep(pair.key + sidecar.SUFFIX, pair.sidecar.ref, error)
-        if error.code in sidecar.CODES:
+        if isinstance(error, BrokenSidecar):
             withdraw(self.ledger, self.jobs, pair.drop.document, error.code)
         self._store(
             pair, state=DropState.REJECTED, version=pair.drop.version, reasons=(error.code,)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from custody.application.ports import EvidenceIndex, Ledger
+from custody.application.ports import ChunkCounts, VersionReads
 from custody.domain.index.candidates import Space
+from custody.domain.ledger.access import wanted_acl
 from custody.domain.model import (
     Acl,
-    DocumentKey,
     Head,
     MetadataValue,
     ObjectRef,
@@ -20,7 +20,6 @@ from custody.domain.provenance.canonical import digest
 from custody.domain.text import media
 from custody.domain.timestamps import format_rfc3339
 
-ATTEMPTS = 8  # rereads after a lost race, before the caller is told or the event comes again
 NOWHERE = ObjectRef("", "")
 
 
@@ -39,15 +38,6 @@ class Admission(StrEnum):
 class Admitted:
     record: VersionRecord
     admission: Admission
-
-
-def space_of(key: DocumentKey) -> Space:
-    return Space(key.tenant)
-
-
-def wanted_acl(head: Head) -> Acl:
-    """The ACL that was asked for last, signed already or not."""
-    return head.narrowed_to if head.narrowed_to is not None else head.acl
 
 
 def declared_media(content: bytes, *, content_type: str | None, name: str) -> str:
@@ -81,7 +71,7 @@ def says(record: VersionRecord, acl: Acl) -> str:
 
 
 def version_that_says(
-    ledger: Ledger, index: EvidenceIndex, head: Head | None, draft: VersionRecord
+    ledger: VersionReads, index: ChunkCounts, head: Head | None, draft: VersionRecord
 ) -> Admitted | None:
     """The version that says the same as ``draft`` already, or None when the draft is news.
 
@@ -101,5 +91,5 @@ def version_that_says(
     live = ledger.version(head.key, head.version) if head.version else None
     if live is None or says(live, wanted_acl(head)) != wanted:
         return None
-    found = index.count(space_of(head.key), head.key, head.version)
+    found = index.count(Space.of(head.key), head.key, head.version)
     return Admitted(live, Admission.UNCHANGED if found == head.chunk_count else Admission.MISSING)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from custody.application.callers import Seen, find, require
-from custody.application.ingestion.admission import ATTEMPTS, wanted_acl
-from custody.application.ports import Jobs, Ledger
+from custody.application.ports import HeadReads, Jobs, LedgerReads, Narrowing
+from custody.application.races import again_when_moved
 from custody.application.waiting import Waiting
 from custody.domain.intake import validation
 from custody.domain.jobs import PublishJob
 from custody.domain.ledger import sources
+from custody.domain.ledger.access import wanted_acl
 from custody.domain.model import Acl, Head, Principal, Scope
 from custody.errors import Conflict, Forbidden, NotFound, PreconditionFailed
 
@@ -31,9 +33,22 @@ class AclChange:
     in_force: bool
 
 
+class ChangeAclLedger(LedgerReads, HeadReads, Narrowing, Protocol):
+    """What a change of an ACL asks of the ledger."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """``signed``: in force, and nothing waits to be published."""
+
+    head: Head
+    acl: Acl
+    signed: bool
+
+
 @dataclass(frozen=True, slots=True)
 class ChangeAcl:
-    ledger: Ledger
+    ledger: ChangeAclLedger
     jobs: Jobs
     waiting: Waiting
 
@@ -41,27 +56,30 @@ class ChangeAcl:
         """Narrowing holds at the next read, widening once this returns with ``in_force``."""
         if not principal.may(Scope.GOVERN):
             require(principal, Scope.WRITE)
-        for _ in range(ATTEMPTS):
-            seen = find(self.ledger, principal, request.document_id)
-            acl = _judge(principal, seen, request)
-            head = seen.head
-            if head.version == 0:
-                raise Conflict("Nothing of the document is live.", code="document-not-live")
-            if _is_settled(head, acl):
-                return AclChange(head, acl, in_force=True)
-            if head.narrowed_to != acl or head.accepted_version > head.acl_through:
-                try:
-                    head = self.ledger.narrow(head.key, acl, expected_revision=head.revision)
-                except Conflict as error:
-                    if error.code != "version-conflict":
-                        raise
-                    continue
-            self.jobs.send([PublishJob(head.key, head.version, head.acl_revision + 1)])
-            if set(acl.allow) <= set(head.acl.allow):
-                # Nothing is added, and what is taken away is refused from now on.
-                return AclChange(head, acl, in_force=True)
-            return self._wait(head, acl)
-        raise Conflict("The document is being changed by others; try again.")
+        wanted = again_when_moved(
+            lambda: self._store(principal, request),
+            lost="The document is being changed by others; try again.",
+        )
+        head, acl = wanted.head, wanted.acl
+        if wanted.signed:
+            return AclChange(head, acl, in_force=True)
+        self.jobs.send([PublishJob(head.key, head.version, head.acl_revision + 1)])
+        if set(acl.allow) <= set(head.acl.allow):
+            # Nothing is added, and what is taken away is refused from now on.
+            return AclChange(head, acl, in_force=True)
+        return self._wait(head, acl)
+
+    def _store(self, principal: Principal, request: AclRequest) -> _Wanted:
+        seen = find(self.ledger, principal, request.document_id)
+        acl = _judge(principal, seen, request)
+        head = seen.head
+        if head.version == 0:
+            raise Conflict("Nothing of the document is live.", code="document-not-live")
+        if _is_settled(head, acl):
+            return _Wanted(head, acl, signed=True)
+        if head.narrowed_to != acl or head.accepted_version > head.acl_through:
+            head = self.ledger.narrow(head.key, acl, expected_revision=head.revision)
+        return _Wanted(head, acl, signed=False)
 
     def _wait(self, head: Head, acl: Acl) -> AclChange:
         def look() -> Head | None:

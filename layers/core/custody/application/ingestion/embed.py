@@ -9,7 +9,7 @@ from custody.application.evidence_files import check_vectors, encode_vectors, re
 from custody.application.failure import Failure, collecting
 from custody.application.ingestion.parse import PART_CHUNKS
 from custody.application.ingestion.rejecting import Rejecting
-from custody.application.ports import Embedder, Jobs, Ledger, Matrix, ObjectStore
+from custody.application.ports import Embedder, Jobs, Matrix, ObjectStore, VersionSteps
 from custody.domain.jobs import EmbedJob, PublishJob
 from custody.domain.ledger import transitions
 from custody.domain.model import VersionRecord, VersionState
@@ -26,7 +26,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    ledger: Ledger
+    ledger: VersionSteps
     objects: ObjectStore
     embedder: Embedder
     jobs: Jobs

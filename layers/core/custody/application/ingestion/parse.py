@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from custody.application.ingestion.rejecting import Rejecting
-from custody.application.ports import Chunker, Jobs, Ledger, ObjectStore, Parser
+from custody.application.ports import Chunker, Jobs, ObjectStore, Parser, VersionSteps
 from custody.domain.jobs import EmbedJob, ParseJob
 from custody.domain.ledger import transitions
 from custody.domain.model import VersionRecord, VersionState
@@ -20,7 +20,7 @@ MAX_CHUNKS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Parse:
-    ledger: Ledger
+    ledger: VersionSteps
     objects: ObjectStore
     parser: Parser
     chunker: Chunker

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 from custody.application.callers import no_such_document
 from custody.application.ingestion.accept_document import Accept, DocumentRequest
-from custody.application.ingestion.admission import Admission, space_of
-from custody.application.ports import EvidenceIndex, Ledger
+from custody.application.ingestion.admission import Admission
+from custody.application.ports import ChunkCounts, VersionReads
 from custody.application.waiting import Waiting
+from custody.domain.index.candidates import Space
 from custody.domain.model import Principal, VersionRecord, VersionState
 from custody.errors import Unprocessable
 
@@ -24,8 +25,8 @@ class Published:
 @dataclass(frozen=True, slots=True)
 class PostDocument:
     accept: Accept
-    ledger: Ledger
-    index: EvidenceIndex
+    ledger: VersionReads
+    index: ChunkCounts
     waiting: Waiting
 
     def __call__(self, principal: Principal, request: DocumentRequest) -> Published:
@@ -57,7 +58,7 @@ class PostDocument:
         """Live, but not wholly searchable. Told as PENDING when the time is over before it is."""
 
         def look() -> VersionRecord | None:
-            found = self.index.count(space_of(record.key), record.key, record.version)
+            found = self.index.count(Space.of(record.key), record.key, record.version)
             return record if found == record.chunk_count else None
 
         return self.waiting.until(look) or _pending(record)

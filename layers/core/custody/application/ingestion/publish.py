@@ -9,18 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
 from custody.application.evidence_files import read_chunks, read_vectors
 from custody.application.failure import Failure, collecting
-from custody.application.ingestion.admission import space_of, wanted_acl
 from custody.application.ingestion.parse import PART_CHUNKS
-from custody.application.ingestion.publish_acl import PublishAcl
+from custody.application.ingestion.publish_acl import PublishAcl, PublishAclLedger
 from custody.application.ingestion.rejecting import DROP_CONNECTOR, settle_drop
-from custody.application.ports import Clock, EvidenceIndex, Flip, Jobs, Ledger, ObjectStore, Signer
-from custody.domain.index.candidates import IndexEntry
+from custody.application.ports import (
+    Clock,
+    DropLedger,
+    Flip,
+    Jobs,
+    ObjectStore,
+    Publication,
+    Signer,
+    VersionHistory,
+    WritableIndex,
+)
+from custody.domain.index.candidates import IndexEntry, Space
 from custody.domain.jobs import CleanupJob, PublishJob
+from custody.domain.ledger.access import wanted_acl
 from custody.domain.ledger.drops import DropState
 from custody.domain.model import (
     Acl,
@@ -46,11 +57,15 @@ class _Indexed:
     acl: Acl
 
 
+class PublishLedger(PublishAclLedger, VersionHistory, Publication, DropLedger, Protocol):
+    """What publication asks of the ledger."""
+
+
 @dataclass(frozen=True, slots=True)
 class Publish:
-    ledger: Ledger
+    ledger: PublishLedger
     objects: ObjectStore
-    index: EvidenceIndex
+    index: WritableIndex
     signer: Signer
     jobs: Jobs
     clock: Clock
@@ -110,7 +125,7 @@ class Publish:
         live = record.state is VersionState.ACTIVE
         acl = wanted_acl(head) if live and head.version == record.version else record.acl
         paths = merkle.audit_paths(leaves)
-        space = space_of(record.key)
+        space = Space.of(record.key)
         self.index.ensure(
             space, model_revision=record.model_revision or "", dimensions=vectors.shape[1]
         )
@@ -187,7 +202,7 @@ class Publish:
         if not indexed:
             return []
         try:
-            self.index.refresh({space_of(item.record.key) for item in indexed})
+            self.index.refresh({Space.of(item.record.key) for item in indexed})
         except CustodyError as error:
             return [Failure(item.job, error) for item in indexed]
         failures: list[Failure[PublishJob]] = []
@@ -198,7 +213,7 @@ class Publish:
 
     def _flip(self, record: VersionRecord, indexed_acl: Acl) -> None:
         key, version = record.key, record.version
-        found = self.index.count(space_of(key), key, version)
+        found = self.index.count(Space.of(key), key, version)
         if found != record.chunk_count:
             if self._is_over(record):
                 self._clean_up(key, version)
@@ -213,20 +228,14 @@ class Publish:
         for former in self._superseded_before(key, version):
             self._clean_up(key, former)
         if record.connector == DROP_CONNECTOR:
-            self._settle_drop(record)
+            settle_drop(self.ledger, record, DropState.ACTIVE, (), self.clock)
         if head.narrowed_to is not None:
             # The ACL was changed while this version was on its way: the change stands.
             self._publish_acl(key)
         elif head.version == version and head.acl != indexed_acl:
             # It changed between reading the head and writing the entries of a live version.
-            self.index.set_acl(space_of(key), key, version, head.acl)
-            self.index.refresh((space_of(key),))
-
-    def _settle_drop(self, record: VersionRecord) -> None:
-        source = SourceKey(record.key.tenant, record.source_id)
-        drop = self.ledger.drop(source, record.name)
-        if drop is not None and drop.version == record.version and drop.state is DropState.PENDING:
-            settle_drop(self.ledger, drop, DropState.ACTIVE, (), self.clock)
+            self.index.set_acl(Space.of(key), key, version, head.acl)
+            self.index.refresh((Space.of(key),))
 
     def _superseded_before(self, key: DocumentKey, version: int) -> Iterable[int]:
         """The newest superseded version: its predecessors were cleaned up when it went live."""

@@ -3,39 +3,57 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
-from custody.application.ingestion.admission import ATTEMPTS, space_of
-from custody.application.ports import Clock, EvidenceIndex, Ledger, Signer
+from custody.application.ports import (
+    AclPublication,
+    Clock,
+    HeadReads,
+    Signer,
+    SourceReads,
+    VersionReads,
+    WritableIndex,
+)
+from custody.application.races import again_when_moved
+from custody.domain.index.candidates import Space
+from custody.domain.ledger import transitions
 from custody.domain.model import Acl, DocumentKey, Head, Source, SourceKey, VersionRecord
 from custody.domain.provenance import statement
-from custody.errors import Conflict, IntegrityError
+from custody.errors import IntegrityError
+
+
+class PublishAclLedger(HeadReads, VersionReads, SourceReads, AclPublication, Protocol):
+    """What publishing an ACL asks of the ledger."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishAcl:
-    ledger: Ledger
-    index: EvidenceIndex
+    ledger: PublishAclLedger
+    index: WritableIndex
     signer: Signer
     clock: Clock
 
     def __call__(self, key: DocumentKey) -> None:
         """Publishes the ACL that is wanted now, whichever request asked for it. The index widens
         before the ledger does, so a document that has become readable can be found at once."""
-        for _ in range(ATTEMPTS):
-            head = self.ledger.head(key)
-            if head is None or head.version == 0 or head.narrowed_to is None:
-                return
-            record = self.ledger.version(key, head.version)
-            source = self.ledger.source(SourceKey(key.tenant, head.source_id))
-            if record is None or source is None:
-                raise IntegrityError(
-                    "The live version's record or source is missing.", code="source-missing"
-                )
-            if self._publish(head, head.narrowed_to, record, source):
-                return
-        raise Conflict("The ACL is being changed by others.")
+        again_when_moved(
+            lambda: self._publish_wanted(key), lost="The ACL is being changed by others."
+        )
 
-    def _publish(self, head: Head, acl: Acl, record: VersionRecord, source: Source) -> bool:
+    def _publish_wanted(self, key: DocumentKey) -> None:
+        head = self.ledger.head(key)
+        if head is None or head.version == 0 or head.narrowed_to is None:
+            return
+        record = self.ledger.version(key, head.version)
+        source = self.ledger.source(SourceKey(key.tenant, head.source_id))
+        if record is None or source is None:
+            raise IntegrityError(
+                "The live version's record or source is missing.", code="source-missing"
+            )
+        self._publish(head, head.narrowed_to, record, source)
+
+    def _publish(self, head: Head, acl: Acl, record: VersionRecord, source: Source) -> None:
+        """Raises Moved when something else came first."""
         revision = head.acl_revision + 1
         payload = statement.build(
             record,
@@ -48,7 +66,7 @@ class PublishAcl:
             supersedes=_supersedes(head),
         )
         envelope = self.signer.sign(statement.PAYLOAD_TYPE, payload)
-        space = space_of(head.key)
+        space = Space.of(head.key)
         self.index.set_acl(space, head.key, head.version, acl)
         self.index.refresh((space,))
         after = self.ledger.flip_acl(
@@ -59,7 +77,8 @@ class PublishAcl:
             statement_id=statement.statement_id(payload),
             envelope=envelope,
         )
-        return after is not None
+        if after is None:
+            raise transitions.moved("document")
 
 
 def _supersedes(head: Head) -> int | None:

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
-from custody.application.ports import Clock, Ledger, ObjectStore
-from custody.domain.ledger.drops import Drop, DropState
+from custody.application.ports import Clock, DropLedger, ObjectStore, Rejections, VersionReads
+from custody.application.races import again_when_moved
+from custody.domain.ledger.drops import DropState
 from custody.domain.model import ObjectRef, SourceKey, VersionRecord, VersionState
 from custody.domain.provenance.canonical import canonical_json
 from custody.domain.storage import object_keys
 from custody.domain.timestamps import format_rfc3339
-from custody.errors import Conflict, CustodyError
+from custody.errors import CustodyError
 
 DROP_CONNECTOR = "s3"
 MAX_COPIED_BYTES = 1_000_000_000  # S3 copies 5 GB in one call, a function's time allows less
 
 
+class RejectingLedger(VersionReads, Rejections, DropLedger, Protocol):
+    """What a refusal asks of the ledger."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rejecting:
-    ledger: Ledger
+    ledger: RejectingLedger
     objects: ObjectStore
     clock: Clock
 
@@ -62,7 +68,7 @@ class Rejecting:
             record, object_keys.incoming(source, record.name), error
         ):
             return
-        settle_drop(self.ledger, drop, DropState.REJECTED, (error.code,), self.clock)
+        settle_drop(self.ledger, record, DropState.REJECTED, (error.code,), self.clock)
 
     def _keep_pinned(self, record: VersionRecord, incoming: str, error: CustodyError) -> bool:
         """False when the version was erased meanwhile: then nothing of it is kept."""
@@ -77,19 +83,19 @@ class Rejecting:
 
 
 def settle_drop(
-    ledger: Ledger, drop: Drop, state: DropState, reasons: Sequence[str], clock: Clock
+    ledger: DropLedger,
+    record: VersionRecord,
+    state: DropState,
+    reasons: Sequence[str],
+    clock: Clock,
 ) -> None:
-    """Say what became of the version that ``drop`` names; a newer upload has its own story."""
-    version = drop.version
-    while drop.version == version and (drop.state, drop.reasons) != (state, tuple(reasons)):
-        try:
-            ledger.put_drop(
-                replace(drop, state=state, reasons=tuple(reasons), updated_at=clock.now())
-            )
-        except Conflict:
-            again = ledger.drop(drop.source, drop.name)
-            if again is None:
-                return
-            drop = again
-        else:
+    """Say what became of the version that a drop waits for; a newer upload, and whoever settled it
+    meanwhile, have their own story."""
+
+    def settle() -> None:
+        drop = ledger.drop(SourceKey(record.key.tenant, record.source_id), record.name)
+        if drop is None or drop.version != record.version or drop.state is not DropState.PENDING:
             return
+        ledger.put_drop(replace(drop, state=state, reasons=tuple(reasons), updated_at=clock.now()))
+
+    again_when_moved(settle, lost="The drop is being changed by others.")

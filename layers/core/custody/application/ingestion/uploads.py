@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from custody.application.callers import oversees, require, view_for
-from custody.application.ports import Ledger, ObjectStore, Upload
+from custody.application.ports import DropListing, LedgerReads, ObjectStore, Upload
 from custody.domain.intake import sidecar, validation
 from custody.domain.ledger import sources
 from custody.domain.ledger.drops import Drop
@@ -34,9 +35,13 @@ class UploadTicket:
     document_id: str
 
 
+class UploadsLedger(LedgerReads, DropListing, Protocol):
+    """What uploads ask of the ledger."""
+
+
 @dataclass(frozen=True, slots=True)
 class Uploads:
-    ledger: Ledger
+    ledger: UploadsLedger
     objects: ObjectStore
     max_object_bytes: int = 50_000_000
     valid_seconds: int = 900
@@ -95,10 +100,8 @@ class Uploads:
 
 
 def _check_supported(content_type: str, name: str) -> None:
-    """Only the declaration can be judged yet, so it is held against bytes that fit any type."""
-    probe = b"%PDF-" if content_type == media.PDF else b"-"
+    """Only the declaration can be judged yet."""
     try:
-        media.resolve(probe, content_type=content_type, name=name)
+        media.declared(content_type, name)
     except Rejected as error:
-        if error.code == "type-not-supported":
-            raise UnsupportedMedia(error.detail, code=error.code, field="content_type") from None
+        raise UnsupportedMedia(error.detail, code=error.code, field="content_type") from None

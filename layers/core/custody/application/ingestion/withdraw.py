@@ -8,41 +8,38 @@ have been published at all.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
 
-from custody.application.ingestion.admission import ATTEMPTS, wanted_acl
-from custody.application.ports import Jobs, Ledger
+from custody.application.ports import HeadReads, Jobs, Narrowing, Rejections, VersionHistory
 from custody.domain.jobs import PublishJob
+from custody.domain.ledger.access import wanted_acl
 from custody.domain.model import Acl, DocumentKey, Head, VersionRecord, VersionState
-from custody.errors import Conflict
 
 NOBODY = Acl(())
 
 
-def withdraw(ledger: Ledger, jobs: Jobs, key: DocumentKey, reason: str) -> None:
-    """Versions on their way are rejected; the live one is narrowed to nobody."""
-    for _ in range(ATTEMPTS):
-        head = ledger.head(key)
-        if head is None:
-            return
-        for record in _waiting(ledger, head):
-            ledger.reject(key, record.version, (reason,))
-        head = ledger.head(key)
-        if head is None or head.version == 0:
-            return
-        try:
-            if wanted_acl(head) != NOBODY:
-                head = ledger.narrow(key, NOBODY, expected_revision=head.revision)
-        except Conflict as error:
-            if error.code != "version-conflict":
-                raise
-            continue
-        if head.narrowed_to is not None:
-            jobs.send([PublishJob(key, head.version, head.acl_revision + 1)])
+class WithdrawLedger(HeadReads, VersionHistory, Rejections, Narrowing, Protocol):
+    """What closing a document asks of the ledger."""
+
+
+def withdraw(ledger: WithdrawLedger, jobs: Jobs, key: DocumentKey, reason: str) -> None:
+    """Versions on their way are rejected; the live one is narrowed to nobody. Raises Moved, and is
+    then to be run again."""
+    head = ledger.head(key)
+    if head is None:
         return
-    raise Conflict("The document is being changed by others.")
+    for record in _waiting(ledger, head):
+        ledger.reject(key, record.version, (reason,))
+    head = ledger.head(key)
+    if head is None or head.version == 0:
+        return
+    if wanted_acl(head) != NOBODY:
+        head = ledger.narrow(key, NOBODY, expected_revision=head.revision)
+    if head.narrowed_to is not None:
+        jobs.send([PublishJob(key, head.version, head.acl_revision + 1)])
 
 
-def _waiting(ledger: Ledger, head: Head) -> Iterator[VersionRecord]:
+def _waiting(ledger: VersionHistory, head: Head) -> Iterator[VersionRecord]:
     floor = max(head.version, head.erased_through)
     if head.accepted_version <= floor:
         return

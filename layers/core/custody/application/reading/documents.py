@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from custody.application.callers import (
     Seen,
@@ -13,7 +14,7 @@ from custody.application.callers import (
     see,
     view_for,
 )
-from custody.application.ports import Cursors, Ledger, Page
+from custody.application.ports import Cursors, HeadListing, LedgerReads, Page, VersionHistory
 from custody.domain.model import (
     Envelope,
     Head,
@@ -43,9 +44,13 @@ class Provenance:
     envelope: Envelope
 
 
+class DocumentsLedger(LedgerReads, HeadListing, VersionHistory, Protocol):
+    """What showing documents asks of the ledger."""
+
+
 @dataclass(frozen=True, slots=True)
 class Documents:
-    ledger: Ledger
+    ledger: DocumentsLedger
     cursors: Cursors
 
     def list_documents(

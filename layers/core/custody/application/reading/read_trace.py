@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from custody.application.evidence_files import read_chunks
-from custody.application.ports import Clock, Ledger, ObjectStore, TraceStore
+from custody.application.ports import Clock, LedgerReads, ObjectStore, TraceStore, VersionReads
 from custody.application.reading.evidence_check import EvidenceCheck, Finding, Verified
 from custody.domain.index.candidates import IndexEntry
 from custody.domain.model import DocumentKey, LedgerView, Principal, Scope, SourceKey
@@ -38,12 +39,16 @@ class StoredAnswer:
     evidence: tuple[Reread, ...]
 
 
+class ReadTraceLedger(LedgerReads, VersionReads, Protocol):
+    """What reading again asks of the ledger."""
+
+
 class ReadTrace:
     def __init__(
         self,
         *,
         traces: TraceStore,
-        ledger: Ledger,
+        ledger: ReadTraceLedger,
         objects: ObjectStore,
         check: EvidenceCheck,
         clock: Clock,

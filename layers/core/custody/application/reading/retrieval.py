@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 
-from custody.application.ports import EvidenceIndex, Ledger
+from custody.application.ports import CandidateIndex, LedgerReads
 from custody.application.reading.evidence import LegScore, PolicyUse, Scores
 from custody.application.reading.evidence_check import EvidenceCheck, Finding, Verified
 from custody.domain.index.candidates import Hit, IndexEntry, LegHits, LegQuery
@@ -101,8 +101,8 @@ class Retriever:
     def __init__(
         self,
         *,
-        index: EvidenceIndex,
-        ledger: Ledger,
+        index: CandidateIndex,
+        ledger: LedgerReads,
         check: EvidenceCheck,
         policies: Policies,
         leg_weights: Mapping[str, float] | None = None,

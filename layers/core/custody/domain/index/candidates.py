@@ -22,6 +22,11 @@ class Space:
     tenant: str
     source_id: str | None = None
 
+    @classmethod
+    def of(cls, key: DocumentKey) -> Space:
+        """Where a document's chunks are."""
+        return cls(key.tenant)
+
 
 @dataclass(frozen=True, slots=True)
 class Range:

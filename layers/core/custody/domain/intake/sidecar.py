@@ -18,7 +18,7 @@ from custody.domain.intake import validation
 from custody.domain.model import Acl, MetadataValue
 from custody.domain.provenance.canonical import parse_json
 from custody.domain.timestamps import parse_rfc3339
-from custody.errors import IntegrityError, Rejected, Unprocessable
+from custody.errors import BrokenSidecar, IntegrityError, Unprocessable
 
 SUFFIX = ".metadata.json"
 MAX_BYTES = 128 * 1024
@@ -38,11 +38,6 @@ _TYPED = {
     "STRING_LIST": "stringListValue",
 }
 
-# A reason of these says that the sidecar was meant to govern access and can't be followed.
-CODES = frozenset(
-    {"sidecar-malformed", "sidecar-too-large", "sidecar-claims-trust", "sidecar-acl-too-wide"}
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Sidecar:
@@ -54,8 +49,8 @@ class Sidecar:
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
 
 
-def _malformed(detail: str, where: str | None = None) -> Rejected:
-    return Rejected(detail, code="sidecar-malformed", field=where)
+def _malformed(detail: str, where: str | None = None) -> BrokenSidecar:
+    return BrokenSidecar(detail, code="sidecar-malformed", field=where)
 
 
 def _load(content: bytes) -> Mapping[str, object]:
@@ -81,7 +76,7 @@ _GOVERNING = {_letters(name): name for name in ("acl", "valid_from", "valid_to")
 def _refuse_claims(names: Mapping[str, object]) -> None:
     for name in names:
         if _letters(name) in _CLAIMS:
-            raise Rejected(
+            raise BrokenSidecar(
                 "A sidecar can't say whom its file is from or how far it is trusted.",
                 code="sidecar-claims-trust",
                 field=name[:128],
@@ -146,9 +141,11 @@ def _acl(values: dict[str, object], tenant: str) -> Acl | None:
 
 
 def read(content: bytes, *, tenant: str) -> Sidecar:
-    """Raises Rejected(sidecar-malformed | sidecar-too-large | sidecar-claims-trust)."""
+    """Raises BrokenSidecar(sidecar-malformed | sidecar-too-large | sidecar-claims-trust)."""
     if len(content) > MAX_BYTES:
-        raise Rejected(f"The sidecar is larger than {MAX_BYTES:,} bytes.", code="sidecar-too-large")
+        raise BrokenSidecar(
+            f"The sidecar is larger than {MAX_BYTES:,} bytes.", code="sidecar-too-large"
+        )
     document = _load(content)
     _refuse_claims(document)
     attributes = document.get("metadataAttributes")

@@ -13,6 +13,7 @@ from datetime import datetime
 
 from custody.domain.model import (
     PUBLIC_TENANT,
+    Acl,
     Denial,
     Head,
     Outcome,
@@ -88,6 +89,11 @@ def narrowed(
     if allowed is None or wanted is None:
         return wanted if allowed is None else allowed
     return allowed & wanted
+
+
+def wanted_acl(head: Head) -> Acl:
+    """The ACL that was asked for last, signed already or not."""
+    return head.narrowed_to if head.narrowed_to is not None else head.acl
 
 
 def token_is_void(principal: Principal, not_before: datetime | None) -> bool:

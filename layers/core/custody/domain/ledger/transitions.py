@@ -23,11 +23,11 @@ from custody.domain.model import (
     VersionRecord,
     VersionState,
 )
-from custody.errors import BadRequest, Conflict, IntegrityError, NotFound
+from custody.errors import BadRequest, Conflict, IntegrityError, Moved, NotFound
 
 
-def moved(what: str) -> Conflict:
-    return Conflict(f"The {what} has changed since it was read.", code="version-conflict")
+def moved(what: str) -> Moved:
+    return Moved(f"The {what} has changed since it was read.")
 
 
 def expect_revision(head: Head | None, expected: int) -> None:
@@ -36,7 +36,7 @@ def expect_revision(head: Head | None, expected: int) -> None:
 
 
 def existing(head: Head | None, expected: int) -> Head:
-    """The head at ``expected``; NotFound where there is none, Conflict where it has moved."""
+    """The head at ``expected``; NotFound where there is none, Moved where it has another one."""
     if head is None:
         raise NotFound("There is no such document.")
     expect_revision(head, expected)
@@ -257,7 +257,7 @@ def rejected(
 def narrowed(head: Head | None, acl: Acl, expected_revision: int) -> Head:
     head = existing(head, expected_revision)
     if head.version == 0:
-        raise Conflict("Nothing of the document is live.", code="version-conflict")
+        raise Conflict("Nothing of the document is live.", code="document-not-live")
     return replace(
         head,
         revision=head.revision + 1,

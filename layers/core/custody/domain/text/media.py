@@ -95,6 +95,15 @@ class Media:
     charset: str | None = None
 
 
+def declared(content_type: str | None, name: str) -> str | None:
+    """The type that is declared, or else stated by the extension of ``name``. None: only the bytes
+    can tell. Raises Rejected(type-not-supported)."""
+    kind, _ = _declaration(content_type or "")
+    if kind in _UNDECLARED:
+        return _EXTENSIONS.get(name.rpartition("/")[2].rpartition(".")[2].lower())
+    return _supported(kind)
+
+
 def resolve(content: bytes, *, content_type: str | None, name: str) -> Media:
     """The media of ``content``. Raises Rejected: ``empty-document``, ``type-not-supported``,
     ``type-mismatch``.
@@ -104,24 +113,18 @@ def resolve(content: bytes, *, content_type: str | None, name: str) -> Media:
     """
     if not content:
         raise Rejected("The document has no bytes.", code="empty-document")
-    declared, charset = _declaration(content_type or "")
+    _, charset = _declaration(content_type or "")
     start = content[:_LOOK].lstrip(b"\xef\xbb\xbf \t\r\n\f")
     magic = next((kind for prefix, kind in _BINARY_MAGIC if start.startswith(prefix)), None)
-    if declared in _UNDECLARED:
-        extension = name.rpartition("/")[2].rpartition(".")[2].lower()
-        declared = _EXTENSIONS.get(extension) or _by_bytes(start, magic)
-    if declared not in SUPPORTED:
-        raise Rejected(
-            f"Documents of type {declared[:80]} can't be read.", code="type-not-supported"
-        )
-    if declared == PDF:
+    kind = declared(content_type, name) or _supported(_by_bytes(start, magic))
+    if kind == PDF:
         if b"%PDF-" not in content[:_LOOK]:
-            raise _mismatch(declared, "a " + magic if magic else "no PDF")
+            raise _mismatch(kind, "a " + magic if magic else "no PDF")
     elif magic is not None:
-        raise _mismatch(declared, f"a {magic} file")
-    elif declared != HTML and _HTML_START.match(start):
-        raise _mismatch(declared, "an HTML page")
-    return Media(declared, charset or (_meta_charset(content) if declared == HTML else None))
+        raise _mismatch(kind, f"a {magic} file")
+    elif kind != HTML and _HTML_START.match(start):
+        raise _mismatch(kind, "an HTML page")
+    return Media(kind, charset or (_meta_charset(content) if kind == HTML else None))
 
 
 def decode(content: bytes, charset: str | None) -> str:
@@ -164,6 +167,12 @@ def _strictly(content: bytes, codec: str) -> str:
                 f"The text is not valid UTF-8 (byte {position}).", code="invalid-utf8"
             ) from error
         raise Rejected(f"The text is not valid {codec}.", code="invalid-charset") from error
+
+
+def _supported(kind: str) -> str:
+    if kind not in SUPPORTED:
+        raise Rejected(f"Documents of type {kind[:80]} can't be read.", code="type-not-supported")
+    return kind
 
 
 def _declaration(content_type: str) -> tuple[str, str | None]:
