@@ -1,27 +1,20 @@
-"""Erasures and drops in DynamoDB."""
+"""Erasures in DynamoDB."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
-
-from custody.adapters.dynamodb import codec, layout, rows
-from custody.adapters.dynamodb.calls import Table
+from custody.adapters.dynamodb import layout, rows
+from custody.adapters.dynamodb.records import DynamoRecords
 from custody.domain.ledger import transitions
-from custody.domain.ledger.drops import Drop
 from custody.domain.ledger.erasures import Erasure, ErasureState
-from custody.domain.model import DocumentKey, Head, SourceKey
+from custody.domain.model import DocumentKey, Head
 from custody.errors import Conflict
 
 
-class Erasures:
-    def __init__(self, table: Table) -> None:
-        self._table = table
+class DynamoErasures(DynamoRecords):
+    """``Tombstones`` and ``ErasureLedger``."""
 
     def tombstone(self, erasure: Erasure, *, expected_revision: int) -> Head:
-        stored = rows.load(Head, self._table.get(layout.head(erasure.key)))
-        head = stored.value if stored else None
+        head = self.head(erasure.key)
         if head is not None and head.erasure_id == erasure.erasure_id:
             return head
         after, kept = transitions.tombstoned(head, erasure, expected_revision)
@@ -62,29 +55,3 @@ class Erasures:
             if self._table.write(rows.version_row(after, stored.revision)):
                 return
         raise self._table.unavailable("contended")
-
-    # drops
-
-    def drop(self, source: SourceKey, name: str) -> Drop | None:
-        stored = rows.load(Drop, self._table.get(layout.drop(source, name)))
-        return stored.value if stored else None
-
-    def put_drop(self, drop: Drop) -> Drop:
-        after = replace(drop, revision=drop.revision + 1)
-        if not self._table.write(rows.drop_row(after)):
-            raise transitions.moved("drop")
-        return after
-
-    def find_drops(self, tenant: str, name: str) -> Sequence[Drop]:
-        arguments: dict[str, Any] = {
-            "KeyConditionExpression": "pk = :pk",
-            "ExpressionAttributeValues": {":pk": {"S": layout.drops(tenant, name)}},
-            "ConsistentRead": True,
-        }
-        bodies: list[str] = []
-        while True:
-            reply = self._table.query(**arguments)
-            bodies += [item["body"]["S"] for item in reply["Items"]]
-            if "LastEvaluatedKey" not in reply:
-                return tuple(codec.load_many(Drop, bodies))
-            arguments["ExclusiveStartKey"] = reply["LastEvaluatedKey"]

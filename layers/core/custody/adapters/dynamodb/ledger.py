@@ -7,15 +7,31 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from custody.adapters.dynamodb.calls import Pacing, Table
-from custody.adapters.dynamodb.controls import Controls
-from custody.adapters.dynamodb.documents import Documents
-from custody.adapters.dynamodb.erasures import Erasures
+from custody.adapters.dynamodb.documents import DynamoDocuments
+from custody.adapters.dynamodb.drops import DynamoDrops
+from custody.adapters.dynamodb.erasures import DynamoErasures
+from custody.adapters.dynamodb.ingestion import DynamoIngestion
+from custody.adapters.dynamodb.pages import DynamoPageSecrets
+from custody.adapters.dynamodb.publication import DynamoPublication
+from custody.adapters.dynamodb.sources import DynamoSources
+from custody.adapters.dynamodb.trust import DynamoTrust
+from custody.adapters.dynamodb.view import DynamoView
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
 
-class DynamoLedger(Controls, Documents, Erasures):
+class DynamoLedger(
+    DynamoView,
+    DynamoTrust,
+    DynamoSources,
+    DynamoDocuments,
+    DynamoIngestion,
+    DynamoPublication,
+    DynamoErasures,
+    DynamoDrops,
+    DynamoPageSecrets,
+):
     """Reads are strongly consistent; every write names the revision that it was decided on.
 
     ``new_token`` makes the mark by which a write is known as our own when its reply was lost: at

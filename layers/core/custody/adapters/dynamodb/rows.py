@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from custody.adapters.dynamodb import codec, layout
-from custody.adapters.dynamodb.calls import Item, Row
+from custody.adapters.dynamodb.calls import Item, Row, Table
+from custody.adapters.dynamodb.layout import Key
 from custody.domain.ledger import transitions
 from custody.domain.ledger.drops import Drop
 from custody.domain.ledger.erasures import Erasure
@@ -58,6 +59,11 @@ def load[T](kind: type[T], item: Item | None) -> Stored[T] | None:
     if item is None:
         return None
     return Stored(codec.load(kind, item["body"]["S"]), int(item["rev"]["N"]))
+
+
+def bodies(table: Table, keys: Sequence[Key]) -> list[str]:
+    """Of the items that exist, in no order."""
+    return [item["body"]["S"] for item in table.batch(keys, attributes=("body",))]
 
 
 def load_version(item: Item | None) -> Stored[VersionRecord] | None:

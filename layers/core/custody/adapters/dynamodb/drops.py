@@ -1,0 +1,41 @@
+"""Drops in DynamoDB."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from custody.adapters.dynamodb import codec, layout, rows
+from custody.adapters.dynamodb.table import OnTable
+from custody.domain.ledger import transitions
+from custody.domain.ledger.drops import Drop
+from custody.domain.model import SourceKey
+
+
+class DynamoDrops(OnTable):
+    """``DropLedger`` and ``DropListing``."""
+
+    def drop(self, source: SourceKey, name: str) -> Drop | None:
+        stored = rows.load(Drop, self._table.get(layout.drop(source, name)))
+        return stored.value if stored else None
+
+    def put_drop(self, drop: Drop) -> Drop:
+        after = replace(drop, revision=drop.revision + 1)
+        if not self._table.write(rows.drop_row(after)):
+            raise transitions.moved("drop")
+        return after
+
+    def find_drops(self, tenant: str, name: str) -> Sequence[Drop]:
+        arguments: dict[str, Any] = {
+            "KeyConditionExpression": "pk = :pk",
+            "ExpressionAttributeValues": {":pk": {"S": layout.drops(tenant, name)}},
+            "ConsistentRead": True,
+        }
+        bodies: list[str] = []
+        while True:
+            reply = self._table.query(**arguments)
+            bodies += [item["body"]["S"] for item in reply["Items"]]
+            if "LastEvaluatedKey" not in reply:
+                return tuple(codec.load_many(Drop, bodies))
+            arguments["ExclusiveStartKey"] = reply["LastEvaluatedKey"]
