@@ -1,0 +1,69 @@
+"""What every part of the ledger shares: one state under one lock."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from custody.domain.ledger import transitions
+from custody.domain.ledger.drops import Drop
+from custody.domain.ledger.erasures import Erasure
+from custody.domain.model import (
+    Control,
+    DocumentKey,
+    Head,
+    PolicyRef,
+    Source,
+    SourceKey,
+    VerificationKey,
+    VersionRecord,
+)
+
+
+@dataclass(slots=True)
+class TenantControl:
+    policies: dict[str, PolicyRef] = field(default_factory=dict)
+    trust_domains: frozenset[str] | None = None
+    epoch: int = 0
+
+
+class State:
+    """``_store`` and ``_version`` are for whoever holds the lock."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._page_secret = secrets.token_bytes(32)
+        self._keys: dict[str, VerificationKey] = {}
+        self._policies: dict[str, PolicyRef] = {}
+        self._service_epoch = 0
+        self._tenants: dict[str, TenantControl] = {}
+        self._controls: dict[str, Control] = {}
+        self._not_before: dict[tuple[str, str], datetime] = {}
+        self._sources: dict[SourceKey, Source] = {}
+        self._heads: dict[DocumentKey, Head] = {}
+        self._versions: dict[DocumentKey, dict[int, VersionRecord]] = {}
+        self._erasures: dict[tuple[str, str], Erasure] = {}
+        self._drops: dict[tuple[str, str], dict[str, Drop]] = {}
+
+    def _store(self, record: VersionRecord) -> None:
+        self._versions.setdefault(record.key, {})[record.version] = record
+
+    def _version(self, key: DocumentKey, version: int) -> VersionRecord | None:
+        return self._versions.get(key, {}).get(version)
+
+    def _change(
+        self,
+        key: DocumentKey,
+        version: int,
+        decide: Callable[[VersionRecord], VersionRecord | None],
+    ) -> VersionRecord:
+        with self._lock:
+            record = transitions.record_of(self._version(key, version))
+            after = decide(record)
+            if after is None:
+                return record
+            self._store(after)
+            return after
