@@ -19,7 +19,7 @@ from aws_lambda_powertools.utilities.idempotency.exceptions import (
 )
 from aws_lambda_powertools.utilities.idempotency.persistence.base import BasePersistenceLayer
 
-from custody.application.idempotency import KEPT_SECONDS, Attempt, StoredReply
+from custody.application.idempotency import KEPT_SECONDS, Call, StoredReply
 from custody.errors import Conflict, Unavailable, Unprocessable
 
 LEASE_MILLISECONDS = 30_000  # API Gateway gives up after 29 s, whatever the function does
@@ -56,10 +56,10 @@ class PowertoolsIdempotency:
     def on_table(cls, table_name: str) -> PowertoolsIdempotency:
         return cls(DynamoDBPersistenceLayer(table_name=table_name))
 
-    def once(self, attempt: Attempt, action: Callable[[], StoredReply]) -> StoredReply:
+    def once(self, call: Call, action: Callable[[], StoredReply]) -> StoredReply:
         handler = IdempotencyHandler(
             function=action,
-            function_payload=asdict(attempt),
+            function_payload=asdict(call),
             config=self._config,
             persistence_store=self._store,
             key_prefix="custody",

@@ -19,9 +19,9 @@ type StoredReply = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class Call:
     """``route``: method and path with its parameters filled in. ``body_sha256``: of the exact
-    bytes. Two attempts are the same call when all but the digest are equal."""
+    bytes. Two requests are the same call when all but the digest are equal."""
 
     tenant: str
     subject: str
@@ -31,7 +31,7 @@ class Attempt:
 
 
 class Idempotency(Protocol):
-    def once(self, attempt: Attempt, action: Callable[[], StoredReply]) -> StoredReply:
+    def once(self, call: Call, action: Callable[[], StoredReply]) -> StoredReply:
         """Runs ``action`` unless this call was answered before. An action that raises is
         forgotten, so that it can be tried again; one that never came back is forgotten when its
         lease is over. ``action`` returns a JSON-compatible mapping.
@@ -42,11 +42,11 @@ class Idempotency(Protocol):
         ...
 
 
-def attempt_of(principal: Principal, route: str, key: str, body_sha256: str) -> Attempt:
+def call_of(principal: Principal, route: str, key: str, body_sha256: str) -> Call:
     """Raises Unprocessable unless the key is 1 to 255 visible ASCII characters."""
     if not 0 < len(key) <= MAX_KEY_CHARACTERS or not all("!" <= char <= "~" for char in key):
         raise Unprocessable(
             f"An Idempotency-Key is 1 to {MAX_KEY_CHARACTERS} visible ASCII characters.",
             field="Idempotency-Key",
         )
-    return Attempt(principal.tenant, principal.subject, route, key, body_sha256)
+    return Call(principal.tenant, principal.subject, route, key, body_sha256)

@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 
 from pydantic import BaseModel
 
-from custody.application.idempotency import Idempotency, StoredReply, attempt_of
+from custody.application.idempotency import Idempotency, StoredReply, call_of
 from custody.domain.intake.validation import ANY_REVISION
 from custody.errors import Unprocessable
 from custody.http.api import Reply, Request
@@ -54,7 +54,7 @@ def once(
     for name, value in request.parameters.items():
         path = path.replace(f"{{{name}}}", value)
     given = request.header("if-match") or ""
-    attempt = attempt_of(
+    call = call_of(
         request.principal, f"{request.method} {path} {given}".rstrip(), key, request.body_sha256
     )
     counts: dict[str, float] = {}
@@ -64,7 +64,7 @@ def once(
         counts.update(reply.counts)
         return {"status": reply.status, "headers": dict(reply.headers), "body": _plain(reply.body)}
 
-    stored = service.idempotency.once(attempt, run)
+    stored = service.idempotency.once(call, run)
     return Reply(
         cast("Mapping[str, object] | None", stored["body"]),
         status=cast("int", stored["status"]),
