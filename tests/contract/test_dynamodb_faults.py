@@ -15,7 +15,7 @@ from custody.adapters.dynamodb import DynamoLedger, Pacing, connect
 from custody.application.ports import Flip
 from custody.domain.ledger.erasures import Erasure
 from custody.domain.model import Acl, DocumentKey, PolicyRef, SourceKey, VersionState
-from custody.errors import Conflict, IntegrityError, TooLarge, Unavailable
+from custody.errors import IntegrityError, Moved, TooLarge, Unavailable
 from tests.support import records
 from tests.support.faulty import (
     Fault,
@@ -275,12 +275,12 @@ def test_a_failed_condition_is_a_conflict_even_beside_a_transaction_conflict(
     ledger, client = stack.faulty(
         transact_write_items=[cancelled("ConditionalCheckFailed", "TransactionConflict")]
     )
-    with pytest.raises(Conflict):
+    with pytest.raises(Moved):
         ledger.accept(records.draft(KEY), expected_revision=0)
     assert [method for method, _ in client.calls].count("transact_write_items") == 1
 
 
-def test_a_write_overtaken_by_another_is_a_conflict_not_a_success(stack: Fixture) -> None:
+def test_a_write_overtaken_by_another_is_told_as_moved_not_as_a_success(stack: Fixture) -> None:
     publish(stack.sound)
 
     def overtaken(call: Callable[..., Any], arguments: dict[str, Any]) -> Any:
@@ -288,7 +288,7 @@ def test_a_write_overtaken_by_another_is_a_conflict_not_a_success(stack: Fixture
         return call(**arguments)
 
     ledger, _ = stack.faulty(update_item=[overtaken])
-    with pytest.raises(Conflict):
+    with pytest.raises(Moved):
         ledger.narrow(KEY, ANN, expected_revision=2)
     head = stack.sound.head(KEY)
     assert head is not None

@@ -26,7 +26,7 @@ from custody.domain.model import (
     VersionRecord,
     VersionState,
 )
-from custody.errors import BadRequest, Conflict, IntegrityError, NotFound, Unavailable
+from custody.errors import BadRequest, Conflict, IntegrityError, Moved, NotFound, Unavailable
 from custody_memory.ledger import MemoryLedger
 from tests.support import records
 from tests.support.records import LATER, NOW
@@ -174,6 +174,7 @@ def test_a_document_belongs_to_the_source_that_first_used_it(ledger: Ledger) -> 
         with pytest.raises(Conflict) as refused:
             ledger.accept(records.draft(KEY, source_id="intruder"), expected_revision=expected)
         assert refused.value.code == "document-owned-elsewhere"
+        assert not isinstance(refused.value, Moved)
     erase(ledger)
     with pytest.raises(Conflict):
         accept(ledger, source_id="intruder")
@@ -183,7 +184,7 @@ def test_accepting_on_a_revision_that_moved_is_refused_and_writes_nothing(ledger
     publish(ledger)
     before = head_of(ledger)
     for stale in (0, before.revision - 1, before.revision + 1):
-        with pytest.raises(Conflict) as refused:
+        with pytest.raises(Moved) as refused:
             ledger.accept(records.draft(KEY), expected_revision=stale)
         assert refused.value.code == "version-conflict"
     assert head_of(ledger) == before
@@ -218,13 +219,13 @@ def test_a_drop_is_stored_with_its_version_or_not_at_all(ledger: Ledger) -> None
     record = ledger.accept(records.draft(KEY), expected_revision=0, drop=drop())
     stored = ledger.drop(WIKI, "a/ü b.md")
     assert stored == drop(revision=1, version=record.version)
-    with pytest.raises(Conflict):
+    with pytest.raises(Moved):
         ledger.accept(
             records.draft(KEY), expected_revision=head_of(ledger).revision, drop=drop(revision=7)
         )
     assert head_of(ledger).accepted_version == 1
     assert ledger.version(KEY, 2) is None
-    with pytest.raises(Conflict):
+    with pytest.raises(Moved):
         ledger.accept(records.draft(KEY), expected_revision=0, drop=stored)
     assert ledger.drop(WIKI, "a/ü b.md") == stored
 
@@ -320,7 +321,7 @@ def test_the_first_statement_wins(ledger: Ledger) -> None:
     assert first == second == version_of(ledger, 1)
     assert first.statement_id == "first"
     assert first.envelope == records.envelope("first")
-    with pytest.raises(Conflict):
+    with pytest.raises(Moved):
         flip(ledger, replace(record), statement="second")
     assert head_of(ledger).version == 0
 
@@ -445,7 +446,7 @@ def test_a_narrowed_acl_is_in_force_before_it_is_signed(ledger: Ledger) -> None:
 
 def test_narrowing_on_a_revision_that_moved_is_refused(ledger: Ledger) -> None:
     live = publish(ledger)
-    with pytest.raises(Conflict):
+    with pytest.raises(Moved):
         ledger.narrow(KEY, ANN, expected_revision=live.revision - 1)
     assert head_of(ledger) == live
 
@@ -454,8 +455,10 @@ def test_narrowing_needs_a_live_version(ledger: Ledger) -> None:
     with pytest.raises(NotFound):
         ledger.narrow(KEY, ANN, expected_revision=0)
     accept(ledger)
-    with pytest.raises(Conflict):
+    with pytest.raises(Conflict) as refused:
         ledger.narrow(KEY, ANN, expected_revision=1)
+    assert refused.value.code == "document-not-live"
+    assert not isinstance(refused.value, Moved)
 
 
 def test_of_two_acl_changes_the_last_one_takes_force(ledger: Ledger) -> None:
@@ -552,7 +555,7 @@ def test_a_tombstone_repeated_erases_nothing_that_came_since(ledger: Ledger) -> 
 def test_a_tombstone_on_a_revision_that_moved_is_refused(ledger: Ledger) -> None:
     live = publish(ledger)
     erasure = Erasure("erasure-1", KEY, 0, "asked", "user:ann", LATER)
-    with pytest.raises(Conflict):
+    with pytest.raises(Moved):
         ledger.tombstone(erasure, expected_revision=live.revision - 1)
     assert head_of(ledger) == live
     assert ledger.erasure("acme", "erasure-1") is None
@@ -565,8 +568,9 @@ def test_an_erasure_id_serves_one_document(ledger: Ledger) -> None:
     publish(ledger)
     publish(ledger, other)
     erase(ledger)
-    with pytest.raises(Conflict):
+    with pytest.raises(Conflict) as refused:
         erase(ledger, key=other)
+    assert not isinstance(refused.value, Moved)
     assert head_of(ledger, other).state is VersionState.ACTIVE
     stored = ledger.erasure("acme", "erasure-1")
     assert stored is not None
@@ -662,7 +666,7 @@ def test_drops_are_written_on_the_revision_that_was_read(ledger: Ledger) -> None
     second = ledger.put_drop(replace(first, state=DropState.REJECTED, reasons=("no-acl",)))
     assert second.revision == 2
     for stale in (drop(), first):
-        with pytest.raises(Conflict):
+        with pytest.raises(Moved):
             ledger.put_drop(stale)
     assert ledger.drop(WIKI, "a/ü b.md") == second
 
@@ -683,13 +687,13 @@ def test_drops_are_found_by_name_over_all_sources(ledger: Ledger) -> None:
 def test_a_source_is_created_read_and_replaced_on_its_revision(ledger: Ledger) -> None:
     created = ledger.put_source(records.source("acme"), expected_revision=0)
     assert created == ledger.source(WIKI) == records.source("acme", revision=1)
-    with pytest.raises(Conflict):
+    with pytest.raises(Moved):
         ledger.put_source(records.source("acme"), expected_revision=0)
     changed = ledger.put_source(
         records.source("acme", trust_domain="partner", max_acl=STAFF), expected_revision=1
     )
     assert (changed.revision, changed.trust_domain, changed.max_acl) == (2, "partner", STAFF)
-    with pytest.raises(Conflict):
+    with pytest.raises(Moved):
         ledger.put_source(created, expected_revision=1)
     assert ledger.source(WIKI) == changed
 

@@ -8,12 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from custody.domain.index.candidates import IndexEntry, LegHits, LegQuery, Space
+from custody.domain.index.candidates import IndexEntry, Space
 from custody.domain.model import Acl, DocumentKey
 from custody.errors import IntegrityError, Unavailable
 
 
 class MemoryIndex:
+    """``WritableIndex``, and the ping that health asks for."""
+
     def __init__(self) -> None:
         self._written: dict[Space, dict[str, IndexEntry]] = {}
         self._visible: dict[Space, dict[str, IndexEntry]] = {}
@@ -82,9 +84,6 @@ class MemoryIndex:
                     and (through is None or entry.version <= through)
                 ):
                     del written[chunk_id]
-
-    def search(self, query: LegQuery) -> LegHits:
-        raise NotImplementedError
 
     def ping(self) -> None:
         self._called("ping")

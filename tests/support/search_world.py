@@ -11,11 +11,12 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from custody.application.ports import Embedder, EvidenceIndex
+from custody.application.ports import CandidateIndex, Embedder, EvidenceIndex, Ledger, Matrix
+from custody.application.reading.read_trace import ReadTraceLedger
 from custody.application.reading.retrieval import Policies
 from custody.bootstrap import Limits, Ports, Service
 from custody.domain.index.candidates import (
@@ -37,6 +38,7 @@ from custody.domain.model import (
     Principal,
     Source,
     SourceKey,
+    VersionRecord,
 )
 from custody.domain.ranking.gate_policy import GatePolicy, GatePreset, GateWeights
 from custody.domain.ranking.reputation import ReputationPolicy
@@ -101,7 +103,7 @@ class WordEmbedder:
             raise self.fault
         return self._embed(text) if self.vector is None else self.vector
 
-    def embed_passages(self, texts: Sequence[str]) -> Any:
+    def embed_passages(self, texts: Sequence[str]) -> Matrix:
         return np.stack([self._embed(text) for text in texts])
 
     def _embed(self, text: str) -> Vector:
@@ -114,7 +116,7 @@ class WordEmbedder:
 
 
 class OracleIndex:
-    """Everything that the filter lets through, scored one by one."""
+    """``CandidateIndex``: everything that the filter lets through, scored one by one."""
 
     def __init__(self) -> None:
         self.entries: dict[str, IndexEntry] = {}
@@ -139,13 +141,6 @@ class OracleIndex:
             happened, self.after = self.after, None
             happened()
         return hits if self.change is None else self.change(hits)
-
-    def ping(self) -> None:
-        if self.fault is not None:
-            raise self.fault
-
-    def __getattr__(self, name: str) -> Any:
-        raise AssertionError(f"a search has no use for {name}")
 
 
 def _passes(entry: IndexEntry, query: LegQuery) -> bool:
@@ -197,11 +192,12 @@ def _overlap(query: LegQuery) -> Callable[[IndexEntry], float]:
 
 
 class ViewedLedger:
-    """Only the one read of a search."""
+    """``LedgerReads``, and ``VersionReads`` for an answer that is read again."""
 
     def __init__(self) -> None:
         self.heads: dict[DocumentKey, Head] = {}
         self.sources: dict[SourceKey, Source] = {}
+        self.records: dict[tuple[DocumentKey, int], VersionRecord] = {}
         self.control: Control | None = None
         self.not_before: datetime | None = None
         self.reads = 0
@@ -225,8 +221,8 @@ class ViewedLedger:
             sources={key: self.sources[key] for key in sources if key in self.sources},
         )
 
-    def __getattr__(self, name: str) -> Any:
-        raise AssertionError(f"a search has no use for {name}")
+    def version(self, key: DocumentKey, version: int) -> VersionRecord | None:
+        return self.records.get((key, version))
 
 
 class FixedPolicies:
@@ -282,19 +278,20 @@ class World:
         self.policies = FixedPolicies(scores or {}, weight)
         key = self.signer.verification_key()
         self.ledger.control = Control("acme", {key.keyid: key}, {})
-        ledger: Any = self.ledger
-        index: Any = real_index or self.index
+        index: CandidateIndex = real_index or self.index
+        ledger: ReadTraceLedger = self.ledger
         self._real_index = real_index
         self._embedder: Embedder = real_embedder or self.embedder
         ports = MemoryPorts(
-            index=index,
+            # A service is wired whole; those who read ask for these parts of it.
+            index=cast("EvidenceIndex", index),
+            ledger=cast("Ledger", ledger),
             embedder=self._embedder,
             parser=LineParser(),
             chunker=BlockChunker(),
             signers={"ingestion": self.signer},
             clock=self.clock,
             identifiers=self.ids,
-            ledger=ledger,
         )
         self.objects, self.traces = ports.objects, ports.traces
         self.service = ServiceOfFixedPolicies(

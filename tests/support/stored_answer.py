@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from custody.application.reading.answer import AnswerRequest
 from custody.application.reading.read_trace import StoredAnswer
@@ -21,9 +20,7 @@ class Stored:
     def __init__(self) -> None:
         self.world = World()
         self.objects = self.world.objects
-        ledger: Any = self.world.ledger
-        self.records: dict[Any, Any] = {}
-        ledger.version = lambda key, version: self.records.get((key, version))
+        self.records = self.world.ledger.records
         self.read = self.world.service.stored_answers
         self.head = self.publish("leave", LEAVE, "A second part about notice periods.")
         self.answer = self.world.answers(reader(), AnswerRequest(SearchRequest(QUESTION)))
