@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from custody.domain.ledger.access import wanted_acl
 from custody.domain.ledger.erasures import Erasure
 from custody.domain.model import (
     Acl,
@@ -203,7 +204,7 @@ def flipped(head: Head | None, stored: VersionRecord | None, record: VersionReco
 
 
 def _live_head(head: Head, live: VersionRecord) -> Head:
-    wanted = head.narrowed_to or head.acl
+    wanted = wanted_acl(head)
     yields = live.version <= head.acl_through and wanted != live.acl
     return replace(
         head,
