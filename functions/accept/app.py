@@ -32,7 +32,7 @@ def _part(value: object, name: str) -> Mapping[str, object]:
 def drop_events(body: str, *, bucket: str) -> list[DropEvent]:
     """The events of one message; none for the one that S3 sends to try the queue. Keys come
     URL-encoded and are decoded once. Raises IntegrityError(malformed-event | malformed-json)."""
-    message = parse_json(body.encode("utf-8"))
+    message = parse_json(body)
     if not isinstance(message, dict):
         raise _malformed("no object")
     if "Records" not in message:

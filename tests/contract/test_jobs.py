@@ -63,6 +63,7 @@ def message(**changes: object) -> str:
         '"parse"',
         "{",
         "{}",
+        message()[:-1] + ',"version":1}',
         message(kind="unknown"),
         message(kind=None),
         message(kind=["embed"]),

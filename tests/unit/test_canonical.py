@@ -100,9 +100,11 @@ def test_a_digest_depends_on_the_value_not_on_the_order_of_members() -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b'{"a":1,"a":2}', b"[NaN]", b"[Infinity]", b"{", b'"\xff"', b"[" * 100_000, b""],
-    ids=["repeated name", "NaN", "Infinity", "cut", "not UTF-8", "too deep", "empty"],
-)
+    [b'{"a":1,"a":2}', b"[NaN]", b"[Infinity]", b"{", b'"\xff"', b"[" * 100_000, b"",
+     b"[" * 33 + b"]" * 33, b"1e999", b'"\\ud800"'],
+    ids=["repeated name", "NaN", "Infinity", "cut", "not UTF-8", "too deep", "empty",
+         "a little too deep", "too large", "half a pair"],
+)  # fmt: skip
 def test_json_that_was_signed_is_read_strictly(data: bytes) -> None:
     with pytest.raises(IntegrityError) as caught:
         parse_json(data)

@@ -20,6 +20,7 @@ class Example(Body):
     when: Timestamp | None = None
     inner: Inner | None = None
     metadata: Metadata | None = None
+    tags: list[str] | None = None
 
 
 def refused(raw: bytes) -> tuple[type[CustodyError], str, str | None]:
@@ -109,6 +110,58 @@ def test_an_unknown_field_is_named_wherever_it_stands() -> None:
 )
 def test_a_wrong_type_is_named_and_never_converted(raw: bytes, field: str) -> None:
     assert refused(raw) == (Unprocessable, "invalid-field", field)
+
+
+@pytest.mark.parametrize(
+    ("raw", "detail"),
+    [
+        (b'{"name": "a", "inner": 1}', "Input should be an object."),
+        (b'{"name": "a", "metadata": []}', "Input should be an object."),
+        (b'{"name": "a", "tags": {}}', "Input should be a valid array."),
+        (
+            b'{"name": "a", "metadata": {"x": {}}}',
+            "The value has none of the forms that this field can have.",
+        ),
+    ],
+)
+def test_a_fault_is_told_in_the_words_of_json(raw: bytes, detail: str) -> None:
+    with pytest.raises(Unprocessable) as caught:
+        parse_body(Example, raw)
+    assert caught.value.detail == detail
+
+
+def test_a_value_of_metadata_keeps_the_type_that_json_gives_it() -> None:
+    body = parse_body(Example, b'{"name": "a", "metadata": {"i": 1, "f": 1.0, "b": true}}')
+    assert body.metadata is not None
+    assert {name: type(value) for name, value in body.metadata.items()} == {
+        "i": int,
+        "f": float,
+        "b": bool,
+    }
+
+
+@pytest.mark.parametrize(
+    ("raw", "detail"),
+    [
+        (b"", "A JSON body is needed."),
+        (b'{"name": "a"', "The body is not valid JSON: line 1, column 13."),
+        (b"[NaN]", "NaN is not a JSON number."),
+        (b"[1e999]", "A number is too large."),
+        (b"9" * 5000, "A number has too many digits."),
+        (b'{"a": 1, "a": 2}', "A key stands twice."),
+        (b"[" * 33 + b"1" + b"]" * 33, "The body is nested deeper than 32 levels."),
+        (b'"\xff"', "The body is not valid UTF-8."),
+        (b'"\\ud800"', "A string holds half a surrogate pair."),
+        (
+            "\ufffd".encode(),
+            "The body is not valid UTF-8, or holds a bare U+FFFD; write that one as \\ufffd.",
+        ),
+    ],
+)
+def test_each_fault_of_a_text_has_its_sentence(raw: bytes, detail: str) -> None:
+    with pytest.raises(BadRequest) as caught:
+        read_json(raw)
+    assert caught.value.detail == detail
 
 
 def test_an_offset_is_converted_to_utc() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
-from joserfc.jws import JWSRegistry
+from joserfc.jws import JWSRegistry, serialize_compact
 
 from custody.adapters.oidc import TokenAuthorizer
 from custody.errors import ConfigurationError, Unauthenticated, Unavailable
@@ -206,6 +206,16 @@ def test_a_changed_byte_is_refused(
 )  # fmt: skip
 def test_what_is_no_token_is_refused(authorize: TokenAuthorizer, value: str) -> None:
     assert code_of(authorize, value) == "token-invalid"
+
+
+def test_a_claim_that_is_given_twice_is_refused(
+    authorize: TokenAuthorizer, token: Callable[..., str]
+) -> None:
+    twice = json.dumps(claims(tenant="other"))[:-1] + ',"tenant":"acme"}'
+    head = {"alg": "RS256", "kid": "rsa"}
+    assert code_of(authorize, "Bearer " + serialize_compact(head, twice, RSA)) == "token-invalid"
+    once = serialize_compact(head, json.dumps(claims()), RSA)
+    assert authorize(f"Bearer {once}").tenant == "acme"
 
 
 @pytest.mark.parametrize(

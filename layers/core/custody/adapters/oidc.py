@@ -7,7 +7,6 @@ out, and a key serves only the algorithm of its own type.
 
 from __future__ import annotations
 
-import json
 import re
 import warnings
 from collections.abc import Callable, Mapping
@@ -21,6 +20,7 @@ from joserfc.jwk import ECKey, JWKRegistry, Key, OKPKey, RSAKey
 from joserfc.jws import JWSRegistry, deserialize_compact, extract_compact
 
 from custody.application.ports import Clock
+from custody.domain import strict_json
 from custody.domain.model import Principal
 from custody.errors import ConfigurationError, Unauthenticated, Unavailable
 
@@ -67,8 +67,8 @@ def _invalid(detail: str = "The token is not valid.") -> Unauthenticated:
 
 def _json_object(body: bytes) -> Mapping[str, object]:
     try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
+        value = strict_json.read(body)
+    except strict_json.NotStrict:
         raise _unavailable("The token issuer gave something that is not JSON.") from None
     if not isinstance(value, dict):
         raise _unavailable("The token issuer gave something that is not a JSON object.")
@@ -221,7 +221,7 @@ class TokenAuthorizer:
                 # "EdDSA" is the name that issuers use; RFC 9864 only prefers "Ed25519" to it.
                 warnings.simplefilter("ignore", SecurityWarning)
                 payload = deserialize_compact(token, found[0], registry=self._registry).payload
-            claims = json.loads(payload or b"")
+            claims = strict_json.read(payload or b"")
         except (JoseError, ValueError, TypeError, KeyError, RecursionError):
             raise _invalid() from None
         if not isinstance(claims, dict):

@@ -16,6 +16,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from custody.domain import strict_json
 from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, Job, ParseJob, PublishJob
 from custody.domain.model import DocumentKey
 from custody.errors import ConfigurationError, IntegrityError, Unavailable
@@ -75,8 +76,8 @@ def encode(job: Job) -> str:
 def decode(body: str) -> Job:
     """Raises IntegrityError(malformed-job) on anything but exactly what ``encode`` writes."""
     try:
-        message = json.loads(body)
-    except ValueError as error:
+        message = strict_json.read(body)
+    except strict_json.NotStrict as error:
         raise _malformed("no JSON") from error
     if not isinstance(message, dict):
         raise _malformed("no object")

@@ -1,29 +1,48 @@
 """Strict JSON bodies: what JSON forbids is refused, then a strict model checks the rest.
 
-Python's ``json`` takes NaN, repeated keys, lone surrogates and any depth; pydantic's own parser
-keeps the last of two equal keys. So the text is read once by ``json`` with those doors closed, and
-then validated from the same bytes in pydantic's JSON mode, where a string is never a number.
+The text is read once (``custody.domain.strict_json``) and the value that came of it is checked: a
+second parser would keep the last of two equal keys. A strict model takes a value as JSON has it, so
+a field's type is one of JSON's own or says how it is read, as ``Timestamp`` does.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-import json
-import math
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, ValidationError
 from pydantic import WithJsonSchema as _Schema
 from pydantic_core import ErrorDetails
 
+from custody.domain import strict_json
+from custody.domain.strict_json import Fault
 from custody.domain.timestamps import format_rfc3339, parse_rfc3339
 from custody.errors import BadRequest, TooLarge, Unprocessable
 
 MAX_BODY_BYTES = 6 * 1024 * 1024
-MAX_DEPTH = 32
-REPLACEMENT = "\ufffd"
+
+_DETAILS: Mapping[Fault, str] = {
+    Fault.EMPTY: "A JSON body is needed.",
+    Fault.ENCODING: "The body is not valid UTF-8.",
+    Fault.REPLACED: "The body is not valid UTF-8, or holds a bare U+FFFD; write that one as \\ufffd.",
+    Fault.SYNTAX: "The body is not valid JSON: {where}.",
+    Fault.CONSTANT: "{where} is not a JSON number.",
+    Fault.RANGE: "A number is too large.",
+    Fault.DIGITS: "A number has too many digits.",
+    Fault.REPEATED: "A key stands twice.",
+    Fault.SURROGATE: "A string holds half a surrogate pair.",
+    Fault.DEPTH: f"The body is nested deeper than {strict_json.MAX_DEPTH} levels.",
+}
+_NOT_UNICODE = frozenset({Fault.ENCODING, Fault.REPLACED, Fault.SURROGATE})
+# pydantic speaks of a value in Python's words; these are JSON's.
+_JSON_WORDS: Mapping[str, str] = {
+    "list_type": "Input should be a valid array",
+    "dict_type": "Input should be an object",
+    "model_type": "Input should be an object",
+}
 
 
 class Body(BaseModel):
@@ -49,44 +68,13 @@ def _malformed(detail: str) -> BadRequest:
     return BadRequest(detail, code="malformed-json")
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise _malformed(f"{name} is not a JSON number.")
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise _malformed("A number is too large.")
-    return value
-
-
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        seen: set[str] = set()
-        repeated = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise BadRequest("A key stands twice.", code="malformed-json", field=repeated[:128])
-    return found
-
-
-def _check_strings_and_depth(value: object) -> None:
-    level: list[object] = [value]
-    depth = 0
-    while level:
-        if depth > MAX_DEPTH:
-            raise _malformed(f"The body is nested deeper than {MAX_DEPTH} levels.")
-        below: list[object] = []
-        for item in level:
-            if isinstance(item, str):
-                if not item.isascii() and any("\ud800" <= c <= "\udfff" for c in item):
-                    raise BadRequest("A string holds half a surrogate pair.", code="invalid-utf8")
-            elif isinstance(item, dict):
-                below.extend(item.keys())
-                below.extend(item.values())
-            elif isinstance(item, list):
-                below.extend(item)
-        level = below
-        depth += 1
+def _refused(error: strict_json.NotStrict) -> BadRequest:
+    where = error.where or ""
+    return BadRequest(
+        _DETAILS[error.fault].format(where=where),
+        code="invalid-utf8" if error.fault in _NOT_UNICODE else "malformed-json",
+        field=where[:128] if error.fault is Fault.REPEATED else None,
+    )
 
 
 def body_bytes(body: str | None, *, is_base64: bool, limit: int = MAX_BODY_BYTES) -> bytes:
@@ -108,36 +96,15 @@ def body_bytes(body: str | None, *, is_base64: bool, limit: int = MAX_BODY_BYTES
 
 
 def read_json(raw: bytes) -> object:
-    """Strict JSON: RFC 8259 only, no repeated key, bounded depth, whole Unicode characters.
+    """Strict JSON. Raises BadRequest(malformed-json | invalid-utf8).
 
     A gateway that hands bodies over as text puts U+FFFD where the bytes were not UTF-8, so the bare
-    character is refused; who means it escapes it. Raises BadRequest(malformed-json | invalid-utf8).
+    character is refused; who means it escapes it.
     """
     try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        raise BadRequest("The body is not valid UTF-8.", code="invalid-utf8") from None
-    if REPLACEMENT in text:
-        raise BadRequest(
-            "The body is not valid UTF-8, or holds a bare U+FFFD; write that one as \\ufffd.",
-            code="invalid-utf8",
-        )
-    if not text.strip():
-        raise _malformed("A JSON body is needed.")
-    try:
-        value = json.loads(
-            text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite
-        )
-    except json.JSONDecodeError as error:
-        raise _malformed(
-            f"The body is not valid JSON: line {error.lineno}, column {error.colno}."
-        ) from None
-    except RecursionError:
-        raise _malformed(f"The body is nested deeper than {MAX_DEPTH} levels.") from None
-    except ValueError:
-        raise _malformed("A number has too many digits.") from None
-    _check_strings_and_depth(value)
-    return value
+        return strict_json.read(raw, replacement_allowed=False)
+    except strict_json.NotStrict as error:
+        raise _refused(error) from None
 
 
 def _path(fault: ErrorDetails, given: object) -> tuple[int | str, ...]:
@@ -166,7 +133,7 @@ def invalid(error: ValidationError, given: object) -> Unprocessable:
     where = ".".join(map(str, path))[:256] or None
     if fault["type"] == "extra_forbidden":
         return Unprocessable("This field is not known.", code="unknown-field", field=where)
-    detail = fault["msg"].removeprefix("Value error, ")
+    detail = _JSON_WORDS.get(fault["type"], fault["msg"]).removeprefix("Value error, ")
     if len({tuple(other["loc"]) for other in faults if _path(other, given) == path}) > 1:
         detail = "The value has none of the forms that this field can have"
     return Unprocessable(f"{detail[:1].upper()}{detail[1:]}.", code="invalid-field", field=where)
@@ -179,6 +146,6 @@ def parse_body[Model: BaseModel](model: type[Model], raw: bytes) -> Model:
     if not isinstance(given, dict):
         raise _malformed("The body must be a JSON object.")
     try:
-        return model.model_validate_json(raw)
+        return model.model_validate(given)
     except ValidationError as error:
         raise invalid(error, given) from None

@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from custody.domain import strict_json
 from custody.domain.intake import validation
 from custody.domain.model import Acl, MetadataValue
-from custody.domain.provenance.canonical import parse_json
 from custody.domain.timestamps import parse_rfc3339
-from custody.errors import BrokenSidecar, IntegrityError, Unprocessable
+from custody.errors import BrokenSidecar, Unprocessable
 
 SUFFIX = ".metadata.json"
 MAX_BYTES = 128 * 1024
@@ -55,8 +55,8 @@ def _malformed(detail: str, where: str | None = None) -> BrokenSidecar:
 
 def _load(content: bytes) -> Mapping[str, object]:
     try:
-        value = parse_json(content.removeprefix(codecs.BOM_UTF8))
-    except IntegrityError:
+        value = strict_json.read(content.removeprefix(codecs.BOM_UTF8))
+    except strict_json.NotStrict:
         raise _malformed("The sidecar is not valid JSON in UTF-8.") from None
     if not isinstance(value, dict):
         raise _malformed("The sidecar is not a JSON object.")

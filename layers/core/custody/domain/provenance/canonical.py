@@ -1,4 +1,4 @@
-"""Canonical JSON (RFC 8785) and the strict reading of JSON that was signed.
+"""Canonical JSON (RFC 8785), and reading what was signed.
 
 Two writers, one form: ``canonical_json`` takes any JSON value, ``leaf_bytes`` takes one chunk and
 is fast, for it runs for every candidate of every search. A property test holds them equal.
@@ -7,12 +7,11 @@ is fast, for it runs for every candidate of every search. A property test holds 
 from __future__ import annotations
 
 import hashlib
-import json
 from json.encoder import encode_basestring  # the C encoder where there is one
-from typing import NoReturn
 
 import rfc8785
 
+from custody.domain import strict_json
 from custody.domain.model import Chunk
 from custody.errors import IntegrityError
 
@@ -78,23 +77,9 @@ def leaf_of(
         ) from None
 
 
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise ValueError("a name is given twice in one object")
-    return value
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-def parse_json(data: bytes) -> object:
-    """Strict JSON: UTF-8, no repeated names, no NaN or infinities. Raises
-    IntegrityError(malformed-json)."""
+def parse_json(data: bytes | str) -> object:
+    """A JSON value, read strictly (``strict_json.read``). Raises IntegrityError(malformed-json)."""
     try:
-        return json.loads(
-            data.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant
-        )
-    except (ValueError, RecursionError) as error:
+        return strict_json.read(data)
+    except strict_json.NotStrict as error:
         raise IntegrityError(f"Not strict JSON: {error}.", code="malformed-json") from None
