@@ -26,7 +26,7 @@ from custody.domain.model import (
     VersionRecord,
     VersionState,
 )
-from custody.errors import BadRequest, Conflict, IntegrityError, Moved, NotFound, Unavailable
+from custody.errors import BadRequest, Conflict, IntegrityError, Moved, NoControlItem, NotFound
 from custody_memory.ledger import MemoryLedger
 from tests.support import records
 from tests.support.records import LATER, NOW
@@ -810,10 +810,10 @@ def test_a_foreign_version_cursor_is_refused(ledger: Ledger, cursor: str) -> Non
 
 def test_without_a_control_item_nothing_is_judged(ledger: Ledger) -> None:
     publish(ledger)
-    with pytest.raises(Unavailable) as missing:
+    with pytest.raises(NoControlItem) as missing:
         ledger.view("acme", "ann", [KEY], [WIKI])
     assert missing.value.code == "policy-unavailable"
-    with pytest.raises(Unavailable):
+    with pytest.raises(NoControlItem):
         ledger.control("acme")
     ledger.ping()
 

@@ -9,7 +9,7 @@ from custody.adapters.packaged_policies import packaged_policies
 from custody.application.governance.active_policies import ActivePolicies
 from custody.application.governance.deploy_policies import DeployPolicies
 from custody.domain.model import KeyState
-from custody.errors import IntegrityError, Unavailable
+from custody.errors import IntegrityError, NoControlItem, Unavailable
 from custody_memory.ledger import MemoryLedger
 from custody_memory.policies import MemoryPolicies
 from custody_memory.signer import LocalSigner
@@ -133,6 +133,15 @@ def test_a_packaged_policy_that_is_invalid_changes_nothing() -> None:
         world.deploy(bad)()
     assert caught.value.code == "invalid-policy"
     with pytest.raises(Unavailable):
+        world.ledger.control("acme")
+
+
+def test_a_packaged_policy_of_no_known_kind_changes_nothing() -> None:
+    world = World()
+    with pytest.raises(IntegrityError) as caught:
+        world.deploy({**PACKAGED, "other": PACKAGED["gate"]})()
+    assert caught.value.code == "invalid-policy"
+    with pytest.raises(NoControlItem):
         world.ledger.control("acme")
 
 

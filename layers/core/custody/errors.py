@@ -34,6 +34,7 @@ class                  status  codes
                                model-unavailable, store-unavailable, queue-unavailable,
                                trace-unavailable, idempotency-unavailable, signer-unavailable,
                                issuer-unavailable, parser-unavailable, erasure-partial
+``NoControlItem``      503     policy-unavailable. An Unavailable: nothing has been deployed yet
 ``Rejected``           —       a drop or a version that can't become a document; the code goes to
                                its record and to the reject record: rejected, type-not-supported,
                                type-mismatch, charset-not-supported, invalid-charset, invalid-utf8,
@@ -140,6 +141,12 @@ class Unavailable(CustodyError):
 
     status = 503
     default_code = "unavailable"
+
+
+class NoControlItem(Unavailable):
+    """Nothing governs the service: no deployment has registered its keys yet."""
+
+    default_code = "policy-unavailable"
 
 
 class Rejected(CustodyError):

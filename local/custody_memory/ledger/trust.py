@@ -6,7 +6,7 @@ from datetime import datetime
 
 from custody.domain.ledger import transitions
 from custody.domain.model import Control, PolicyRef, VerificationKey
-from custody.errors import Unavailable
+from custody.errors import NoControlItem
 from custody_memory.ledger.state import State, TenantControl
 
 
@@ -20,7 +20,7 @@ class MemoryTrust(State):
 
     def _build_control(self, tenant: str) -> Control:
         if self._service_epoch == 0:
-            raise Unavailable("The service has no control item.", code="policy-unavailable")
+            raise NoControlItem("The service has no control item.")
         own = self._tenants.get(tenant, TenantControl())
         return Control(
             tenant=tenant,

@@ -10,7 +10,7 @@ from custody.adapters.dynamodb.calls import Table
 from custody.adapters.dynamodb.rows import ServiceControl, TenantControl
 from custody.adapters.dynamodb.table import OnTable
 from custody.domain.model import Control
-from custody.errors import Unavailable
+from custody.errors import NoControlItem
 
 _BODIES = ("sk", "body")
 
@@ -35,7 +35,7 @@ class ControlReads(OnTable):
 
 def control_of(tenant: str, bodies: dict[str, list[str]]) -> Control:
     if not bodies["CONTROL"]:
-        raise Unavailable("The service has no control item.", code="policy-unavailable")
+        raise NoControlItem("The service has no control item.")
     service = codec.load(ServiceControl, bodies["CONTROL"][0])
     tenants = codec.load_many(TenantControl, bodies["TENANT"])
     own = tenants[0] if tenants else TenantControl()

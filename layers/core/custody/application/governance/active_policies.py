@@ -1,30 +1,29 @@
 """The signed policies that are in force, verified before they are used.
 
 A reference names a policy by the SHA-256 of its signed envelope. What is remembered in a container
-is the parsed policy and that a key's signature over it was good; which policy is in force and how
+is the policy's value and that a key's signature over it was good; which policy is in force and how
 its key stands is read with every search. No policy means no answer: there is no built-in default.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import lru_cache
+from typing import Any, cast
 
-from custody.application.governance.policy_documents import (
-    POLICY_PAYLOAD_TYPE,
-    POLICY_PURPOSE,
-    PolicyDocument,
-    ReputationDocument,
-    read_policy,
-)
+from custody.application.governance.kinds.gate import GATE
+from custody.application.governance.kinds.reputation import REPUTATION
+from custody.application.governance.policy_kind import PolicyKind
 from custody.application.ports import PolicyStore, Verifier
 from custody.domain.model import Control, Envelope, KeyState, PolicyRef, VerificationKey
 from custody.domain.provenance import dsse
 from custody.domain.ranking.gate_policy import GatePolicy
 from custody.domain.ranking.reputation import ReputationPolicy
 from custody.errors import IntegrityError, Unavailable
+
+POLICY_PAYLOAD_TYPE = "application/vnd.custody.policy+json"
+POLICY_PURPOSE = "policy"
 
 
 def policy_digest(envelope: Envelope) -> str:
@@ -42,28 +41,26 @@ def signing_key(ref: PolicyRef, envelope: Envelope, control: Control) -> Verific
     return key
 
 
-def open_policy(
-    ref: PolicyRef, envelope: Envelope, key: VerificationKey, verifier: Verifier
-) -> PolicyDocument:
+def open_policy[Value](
+    kind: PolicyKind[Any, Value],
+    ref: PolicyRef,
+    envelope: Envelope,
+    key: VerificationKey,
+    verifier: Verifier,
+) -> Value:
     """Raises Unavailable(policy-unavailable) unless the envelope is the one that ``ref`` names,
-    signed with ``key``, and holds that version of that policy."""
+    signed with ``key``, and holds that version of a policy of this kind."""
     if policy_digest(envelope) != ref.digest or envelope.payload_type != POLICY_PAYLOAD_TYPE:
         raise _unusable(ref, "what is stored is not what its digest names")
     if not verifier.verify(envelope, key):
         raise _unusable(ref, "its signature does not verify")
     try:
-        document = read_policy(ref.name, envelope.payload)
+        policy = kind.read(envelope.payload)
     except IntegrityError as error:
         raise _unusable(ref, error.detail) from error
-    if document.version != ref.version:
+    if policy.version != ref.version:
         raise _unusable(ref, "it is another version")
-    return document
-
-
-@dataclass(frozen=True, slots=True)
-class _Loaded:
-    by_ranker: Mapping[str, ReputationPolicy] = field(default_factory=dict)
-    gate: GatePolicy | None = None
+    return policy.value
 
 
 class ActivePolicies:
@@ -71,45 +68,41 @@ class ActivePolicies:
 
     def __init__(self, policies: PolicyStore, verifier: Verifier, *, kept: int = 64) -> None:
         self._fetch: Callable[[PolicyRef], Envelope] = lru_cache(maxsize=kept)(policies.get)
-        self._open: Callable[[PolicyRef, Envelope, VerificationKey], _Loaded] = lru_cache(
-            maxsize=kept
-        )(_opening(verifier))
+
+        @lru_cache(maxsize=kept)
+        def opened(
+            kind: PolicyKind[Any, Any], ref: PolicyRef, envelope: Envelope, key: VerificationKey
+        ) -> object:
+            return open_policy(kind, ref, envelope, key, verifier)
+
+        self._open = opened
+
+    def in_force[Value](
+        self, kind: PolicyKind[Any, Value], control: Control
+    ) -> tuple[PolicyRef, Value]:
+        """The policy of this kind that the control item names, and its reference."""
+        ref = control.policies.get(kind.name)
+        if ref is None or ref.name != kind.name:
+            raise Unavailable(f"No {kind.name} policy is in force.", code="policy-unavailable")
+        envelope = self._fetch(ref)
+        value = self._open(kind, ref, envelope, signing_key(ref, envelope, control))
+        return ref, cast("Value", value)
+
+    # what a reading asks
 
     def reputation(
         self, control: Control, ranker: str = "rrf"
     ) -> tuple[PolicyRef, ReputationPolicy]:
         """``ranker``: whose scores are to be normalised. One without bounds in the policy is
         refused: another's would mean nothing."""
-        ref, loaded = self._active("reputation", control)
-        policy = loaded.by_ranker.get(ranker)
+        ref, by_ranker = self.in_force(REPUTATION, control)
+        policy = by_ranker.get(ranker)
         if policy is None:
             raise _unusable(ref, f"it has no bounds for the ranker {ranker}")
         return ref, policy
 
     def gate(self, control: Control) -> tuple[PolicyRef, GatePolicy]:
-        ref, loaded = self._active("gate", control)
-        if loaded.gate is None:
-            raise _unusable(ref, "it is another kind of policy")
-        return ref, loaded.gate
-
-    def _active(self, name: str, control: Control) -> tuple[PolicyRef, _Loaded]:
-        ref = control.policies.get(name)
-        if ref is None or ref.name != name:
-            raise Unavailable(f"No {name} policy is in force.", code="policy-unavailable")
-        envelope = self._fetch(ref)
-        return ref, self._open(ref, envelope, signing_key(ref, envelope, control))
-
-
-def _opening(
-    verifier: Verifier,
-) -> Callable[[PolicyRef, Envelope, VerificationKey], _Loaded]:
-    def load(ref: PolicyRef, envelope: Envelope, key: VerificationKey) -> _Loaded:
-        document = open_policy(ref, envelope, key, verifier)
-        if isinstance(document, ReputationDocument):
-            return _Loaded(by_ranker=document.policies())
-        return _Loaded(gate=document.policy())
-
-    return load
+        return self.in_force(GATE, control)
 
 
 def _unusable(ref: PolicyRef, why: str) -> Unavailable:

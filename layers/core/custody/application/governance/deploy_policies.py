@@ -10,17 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 
-from custody.application.governance.active_policies import open_policy, policy_digest, signing_key
-from custody.application.governance.policy_documents import (
+from custody.application.governance.active_policies import (
     POLICY_PAYLOAD_TYPE,
-    read_policy,
-    version_order,
+    open_policy,
+    policy_digest,
+    signing_key,
 )
+from custody.application.governance.kinds import KINDS, PolicyKinds
+from custody.application.governance.policy_kind import PolicyKind, version_order
 from custody.application.ports import PolicyStore, Signer, TrustLedger, Verifier
 from custody.domain.model import Control, PolicyRef, VerificationKey
 from custody.domain.provenance.canonical import canonical_json, parse_json
-from custody.errors import Unavailable
+from custody.errors import IntegrityError, NoControlItem, Unavailable
 
 # No tenant's id has this form, so what "it" sees are the service's own keys and policies.
 _SERVICE = "-"
@@ -39,9 +42,18 @@ class Deployed:
 
 
 @dataclass(frozen=True, slots=True)
+class _Packaged:
+    """``payload``: the policy in canonical JSON, as it would be signed."""
+
+    kind: PolicyKind[Any, Any]
+    version: str
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class DeployPolicies:
-    """``packaged``: name -> the JSON of a policy. Raises Unavailable (of ledger, signer or store)
-    and IntegrityError(invalid-policy), before anything of that policy is written."""
+    """``packaged``: name of a kind -> the JSON of its policy. Raises IntegrityError(invalid-policy)
+    before anything is written, and Unavailable (of ledger, signer or store)."""
 
     ledger: TrustLedger
     policies: PolicyStore
@@ -49,20 +61,20 @@ class DeployPolicies:
     policy: Signer
     verifier: Verifier
     packaged: Mapping[str, bytes]
+    kinds: PolicyKinds = KINDS
 
     def __call__(self) -> Deployed:
-        documents = {name: read_policy(name, payload) for name, payload in self.packaged.items()}
+        packaged = [self._packaged(name, text) for name, text in self.packaged.items()]
         keys = (self.ingestion.verification_key(), self.policy.verification_key())
         registered = tuple(key.keyid for key in keys if self._register(key))
         control = self.ledger.control(_SERVICE)
         in_force: list[PolicyRef] = []
         signed: list[str] = []
-        for name, document in documents.items():
-            payload = canonical_json(parse_json(self.packaged[name]))
-            ref = control.policies.get(name)
-            if ref is None or not self._stands(ref, document.version, payload, control):
-                ref = self._put_in_force(name, document.version, payload)
-                signed.append(name)
+        for policy in packaged:
+            ref = control.policies.get(policy.kind.name)
+            if ref is None or not self._stays(ref, policy, control):
+                ref = self._put_in_force(policy)
+                signed.append(ref.name)
             in_force.append(ref)
         return Deployed(
             keyids=tuple(key.keyid for key in keys),
@@ -73,34 +85,38 @@ class DeployPolicies:
 
     def _register(self, key: VerificationKey) -> bool:
         try:
-            known = self.ledger.control(_SERVICE).keys
-        except Unavailable as error:
-            if error.code != "policy-unavailable":
-                raise
-            known = {}  # the first deployment: there is no control item yet
-        if key.keyid in known:
+            known = key.keyid in self.ledger.control(_SERVICE).keys
+        except NoControlItem:
+            known = False  # the first deployment
+        if known:
             return False
         self.ledger.put_key(replace(key, not_before=key.not_before - _CLOCK_SKEW))
         return True
 
-    def _stands(
-        self, ref: PolicyRef, packaged_version: str, payload: bytes, control: Control
-    ) -> bool:
-        active, packaged = version_order(ref.version), version_order(packaged_version)
-        if active is None or packaged is None or active > packaged:
+    def _packaged(self, name: str, text: bytes) -> _Packaged:
+        kind = self.kinds.get(name)
+        if kind is None:
+            raise IntegrityError(f"There is no policy named {name}.", code="invalid-policy")
+        return _Packaged(kind, kind.read(text).version, canonical_json(parse_json(text)))
+
+    def _stays(self, ref: PolicyRef, packaged: _Packaged, control: Control) -> bool:
+        """Whether the policy in force stays so: it is newer, or it is this one and good."""
+        active, offered = version_order(ref.version), version_order(packaged.version)
+        if active is None or offered is None or active > offered:
             return True
-        if active < packaged:
+        if active < offered:
             return False
         try:
             envelope = self.policies.get(ref)
-            open_policy(ref, envelope, signing_key(ref, envelope, control), self.verifier)
+            key = signing_key(ref, envelope, control)
+            open_policy(packaged.kind, ref, envelope, key, self.verifier)
         except Unavailable:
             return False  # signed anew below; a store that is down fails there too
-        return envelope.payload == payload
+        return envelope.payload == packaged.payload
 
-    def _put_in_force(self, name: str, version: str, payload: bytes) -> PolicyRef:
-        envelope = self.policy.sign(POLICY_PAYLOAD_TYPE, payload)
-        ref = PolicyRef(name, version, policy_digest(envelope))
+    def _put_in_force(self, packaged: _Packaged) -> PolicyRef:
+        envelope = self.policy.sign(POLICY_PAYLOAD_TYPE, packaged.payload)
+        ref = PolicyRef(packaged.kind.name, packaged.version, policy_digest(envelope))
         self.policies.put(ref, envelope)
         self.ledger.put_policy_ref(None, ref)
         return ref
