@@ -62,8 +62,8 @@ class InProcess:
             ParseJob: self.service.parse,
             EmbedJob: parts.append,
             PublishJob: versions.append,
-            CleanupJob: self.service.propagate,
-            EraseJob: self.service.propagate,
+            CleanupJob: self.service.clean_up_superseded,
+            EraseJob: self.service.propagate_erasure,
         }
 
         def drain() -> None:

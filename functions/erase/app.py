@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import StringConstraints
 
 from custody import bootstrap
-from custody.application.erasure.request import MAX_REASON_CHARACTERS, EraseRequest
+from custody.application.erasure.request import MAX_REASON_CHARACTERS, ErasureRequest
 from custody.bootstrap import Service
 from custody.domain.model import Scope
 from custody.http import Api, Body, Reply, Request, Timestamp
@@ -55,9 +55,9 @@ api = Api[Service]("erase")
 )
 def erase(service: Service, request: Request[EraseBody, None]) -> Reply:
     def run() -> Reply:
-        erasure = service.erase(
+        erasure = service.erasures.request(
             request.principal,
-            EraseRequest(request.parameters["id"], request.body.reason, if_match(request)),
+            ErasureRequest(request.parameters["id"], request.body.reason, if_match(request)),
         )
         return Reply(EraseReply(erasure_id=erasure.erasure_id), 202, counts={"Erasure": 1})
 
@@ -72,7 +72,7 @@ def erase(service: Service, request: Request[EraseBody, None]) -> Reply:
     replies={200: ErasureReply},
 )
 def show(service: Service, request: Request[None, None]) -> Reply:
-    erasure = service.erase.show(request.principal, request.parameters["id"])
+    erasure = service.erasures.show(request.principal, request.parameters["id"])
     return Reply(
         ErasureReply(
             erasure_id=erasure.erasure_id,

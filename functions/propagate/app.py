@@ -11,7 +11,11 @@ from custody.domain.jobs import CleanupJob, EraseJob
 
 
 def propagate(service: Service, record: SQSRecord) -> None:
-    service.propagate(job_of(record.body, EraseJob, CleanupJob))
+    job = job_of(record.body, EraseJob, CleanupJob)
+    if isinstance(job, EraseJob):
+        service.propagate_erasure(job)
+    else:
+        service.clean_up_superseded(job)
 
 
 batches = Batches("propagate", propagate)

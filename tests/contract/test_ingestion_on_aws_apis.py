@@ -11,7 +11,7 @@ from moto import mock_aws
 
 from custody.adapters.dynamodb import DynamoLedger
 from custody.adapters.s3_objects import S3Objects
-from custody.application.erasure.request import EraseRequest
+from custody.application.erasure.request import ErasureRequest
 from custody.application.ingestion.accept_drop import DropEvent, DropResult
 from custody.application.ingestion.change_acl import AclRequest
 from custody.domain.jobs import CleanupJob
@@ -79,7 +79,7 @@ def test_a_document_with_everything_is_published_repeated_and_changed(world: Wor
     second = world.post_document(WRITER, request(text="other"))
     assert second.record.version == 2
     assert world.texts() == {"other"}
-    world.propagate(CleanupJob(GUIDE, 1))
+    world.clean_up_superseded(CleanupJob(GUIDE, 1))
     assert {entry.version for entry in world.index.visible()} == {2}
     with pytest.raises(Unprocessable):
         world.post_document(WRITER, request(text="!reject malformed-pdf"))
@@ -95,10 +95,10 @@ def test_access_changes_and_erasure(world: World) -> None:
     world.work()
     assert world.texts() == set()
     assert world.texts(principal("bob")) == {"secret"}
-    erasure = world.erase(WRITER, EraseRequest("guide", "asked"))
+    erasure = world.erasures.request(WRITER, ErasureRequest("guide", "asked"))
     assert world.texts(principal("bob")) == set()
     world.work()
-    told = world.erase.show(WRITER, erasure.erasure_id)
+    told = world.erasures.show(WRITER, erasure.erasure_id)
     assert told.state is ErasureState.COMPLETE
     assert left() == []
     assert world.post_document(WRITER, request(text="secret")).record.version == 2

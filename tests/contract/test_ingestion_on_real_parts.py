@@ -11,7 +11,7 @@ from custody.adapters.onnx_embedder import OnnxEmbedder
 from custody.adapters.parsers import FormatParser
 from custody.adapters.sqlite_index import SqliteIndex
 from custody.adapters.token_chunker import TokenChunker
-from custody.application.erasure.request import EraseRequest
+from custody.application.erasure.request import ErasureRequest
 from custody.application.ingestion.change_acl import AclRequest
 from custody.domain.index.candidates import LegQuery, SearchFilter, Space
 from custody.domain.ledger.drops import DropState
@@ -116,10 +116,10 @@ def test_update_access_and_erasure_reach_the_real_index(world: World) -> None:
     world.work()
     assert found(world, "parental leave") == []
     assert found(world, "parental leave", principal("bob")) != []
-    erasure = world.erase(WRITER, EraseRequest("guide", "asked"))
+    erasure = world.erasures.request(WRITER, ErasureRequest("guide", "asked"))
     world.work()
     assert found(world, "parental leave", principal("bob")) == []
-    assert world.erase.show(WRITER, erasure.erasure_id).state is ErasureState.COMPLETE
+    assert world.erasures.show(WRITER, erasure.erasure_id).state is ErasureState.COMPLETE
 
 
 def test_a_repeat_is_unchanged_on_the_real_index(world: World) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from custody.adapters.sqs_jobs import encode
-from custody.application.erasure.request import EraseRequest
+from custody.application.erasure.request import ErasureRequest
 from custody.application.failure import Failure
 from custody.application.ingestion.change_acl import AclRequest
 from custody.domain.jobs import EmbedJob, ParseJob, PublishJob
@@ -104,7 +104,7 @@ def _prepare(world: World, name: str) -> None:
         world.handle(world.queue.sent[1])
     if function == "propagate":
         world.work()
-        world.erase(WRITER, EraseRequest("guide", "why"))
+        world.erasures.request(WRITER, ErasureRequest("guide", "why"))
 
 
 def test_the_chain_from_a_drop_to_a_live_document(invoke: Any, world: World) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from custody.application.erasure.request import EraseRequest
+from custody.application.erasure.request import ErasureRequest
 from custody.application.ingestion.change_acl import AclRequest
 from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, Job, ParseJob, PublishJob
 from custody.domain.ledger.erasures import ErasureState
@@ -142,7 +142,7 @@ def acl(*terms: str) -> Step:
 
 
 def erased(document_id: str) -> Step:
-    return lambda world: world.erase(WRITER, EraseRequest(document_id, "why"))
+    return lambda world: world.erasures.request(WRITER, ErasureRequest(document_id, "why"))
 
 
 SIDECAR = b'{"metadataAttributes": {"acl": ["user:bob"], "title": "T"}}'

@@ -235,9 +235,10 @@ class World:
         self.govern, self.accept = service.govern, service.accept
         self.accept_drop, self.uploads = service.accept_drop, service.uploads
         self.post_document, self.documents = service.post_document, service.documents
-        self.change_acl, self.erase = service.change_acl, service.erase
+        self.change_acl, self.erasures = service.change_acl, service.erasures
         self.parse, self.embed = service.parse, service.embed
-        self.publish, self.propagate = service.publish, service.propagate
+        self.publish, self.clean_up_superseded = service.publish, service.clean_up_superseded
+        self.propagate_erasure = service.propagate_erasure
         self.while_waiting: Callable[[], object] = self.work
 
     def use_model(self, revision: str) -> None:
@@ -286,8 +287,10 @@ class World:
             failures = self.embed([job])
         elif isinstance(job, ParseJob):
             self.parse(job)
+        elif isinstance(job, EraseJob):
+            self.propagate_erasure(job)
         else:
-            self.propagate(job)
+            self.clean_up_superseded(job)
         for failure in failures:
             raise failure.error
 

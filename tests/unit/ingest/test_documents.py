@@ -142,8 +142,8 @@ def test_a_b_a_ends_with_a_and_a_late_clean_up_takes_nothing_live(world: World) 
         world.post_document(WRITER, request(text=text))
     assert world.texts() == {"a1", "a2"}
     for version in (1, 2, 3):
-        world.propagate(CleanupJob(GUIDE, version))
-        world.propagate(CleanupJob(GUIDE, version))
+        world.clean_up_superseded(CleanupJob(GUIDE, version))
+        world.clean_up_superseded(CleanupJob(GUIDE, version))
     assert {(one.version, one.text) for one in world.served()} == {(3, "a1"), (3, "a2")}
     assert {entry.version for entry in world.index.visible()} == {3}
 
@@ -163,7 +163,7 @@ def test_twin_documents_keep_their_own_chunks(world: World) -> None:
     world.post_document(WRITER, request("one", "same"))
     world.post_document(WRITER, request("two", "same"))
     world.post_document(WRITER, request("one", "other"))
-    world.propagate(CleanupJob(DocumentKey(TENANT, "one"), 1))
+    world.clean_up_superseded(CleanupJob(DocumentKey(TENANT, "one"), 1))
     assert {(one.document_id, one.text) for one in world.served()} == {
         ("one", "other"),
         ("two", "same"),

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 
-from custody.application.erasure.request import EraseRequest
+from custody.application.erasure.propagate import PropagateErasure
+from custody.application.erasure.request import ErasureRequest
 from custody.application.evidence_files import read_chunks, read_vectors
 from custody.application.ports import Matrix
 from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, Job, ParseJob, PublishJob
 from custody.domain.ledger.drops import DropState
-from custody.domain.ledger.erasures import ErasureLevel, ErasureState
+from custody.domain.ledger.erasures import Erasure, ErasureLevel, ErasureState
 from custody.domain.model import DocumentKey, Scope, SourceKey, VersionState
 from custody.domain.provenance.identifiers import document_hash, drop_document_id
 from custody.errors import (
@@ -37,7 +38,7 @@ from tests.support.ingest_world import (
 )
 
 GUIDE = DocumentKey(TENANT, "guide")
-WHY = EraseRequest("guide", "asked by the customer")
+WHY = ErasureRequest("guide", "asked by the customer")
 WIKI = SourceKey(TENANT, "wiki")
 
 
@@ -62,7 +63,7 @@ def test_an_erased_document_is_gone_at_the_next_read_whatever_the_index_holds(
     world: World,
 ) -> None:
     world.post_document(WRITER, request(text="secret"))
-    world.erase(WRITER, WHY)
+    world.erasures.request(WRITER, WHY)
     assert [entry.text for entry in world.index.visible()] == ["secret"]
     assert world.texts() == set()
     with pytest.raises(NotFound):
@@ -72,9 +73,9 @@ def test_an_erased_document_is_gone_at_the_next_read_whatever_the_index_holds(
 def test_every_copy_is_gone_and_the_receipt_says_so(world: World) -> None:
     for text in ("secret 1", "secret 2\nsecret 3", "secret 4"):
         world.post_document(WRITER, request(text=text, title="secret title"))
-    erasure = world.erase(WRITER, WHY)
+    erasure = world.erasures.request(WRITER, WHY)
     world.work()
-    told = world.erase.show(WRITER, erasure.erasure_id)
+    told = world.erasures.show(WRITER, erasure.erasure_id)
     assert told.state is ErasureState.COMPLETE
     assert told.completed_at is not None
     assert {a.location for a in told.artifacts} == {
@@ -92,31 +93,31 @@ def test_every_copy_is_gone_and_the_receipt_says_so(world: World) -> None:
 
 def test_erasing_again_answers_with_the_same_erasure(world: World) -> None:
     world.post_document(WRITER, request())
-    first = world.erase(WRITER, WHY)
-    assert world.erase(WRITER, WHY).erasure_id == first.erasure_id
+    first = world.erasures.request(WRITER, WHY)
+    assert world.erasures.request(WRITER, WHY).erasure_id == first.erasure_id
     world.work()
-    assert world.erase(WRITER, WHY).erasure_id == first.erasure_id
+    assert world.erasures.request(WRITER, WHY).erasure_id == first.erasure_id
     world.work()
-    assert world.erase.show(WRITER, first.erasure_id).state is ErasureState.COMPLETE
+    assert world.erasures.show(WRITER, first.erasure_id).state is ErasureState.COMPLETE
 
 
 def test_the_same_content_may_come_back_as_a_new_version(world: World) -> None:
     world.post_document(WRITER, request())
-    erasure = world.erase(WRITER, WHY)
+    erasure = world.erasures.request(WRITER, WHY)
     done = world.post_document(WRITER, request())
     assert (done.record.version, done.unchanged) == (2, False)
-    world.propagate(EraseJob(GUIDE, erasure.erasure_id, erasure.through_version))
+    world.propagate_erasure(EraseJob(GUIDE, erasure.erasure_id, erasure.through_version))
     assert {(one.version, one.text) for one in world.served()} == {(2, "alpha"), (2, "beta")}
-    assert world.erase.show(WRITER, erasure.erasure_id).state is ErasureState.COMPLETE
+    assert world.erasures.show(WRITER, erasure.erasure_id).state is ErasureState.COMPLETE
     assert world.post_document(WRITER, request()).unchanged
 
 
 def test_a_late_erasure_takes_nothing_of_a_version_that_came_back(world: World) -> None:
     world.post_document(WRITER, request(text="old secret"))
-    erasure = world.erase(WRITER, WHY)
+    erasure = world.erasures.request(WRITER, WHY)
     world.post_document(WRITER, request(text="new\nwords"))
     keys = set(world.objects.keys())
-    world.propagate(EraseJob(GUIDE, erasure.erasure_id, 1))
+    world.propagate_erasure(EraseJob(GUIDE, erasure.erasure_id, 1))
     assert world.texts() == {"new", "words"}
     assert holds(world, "old secret") == []
     left = set(world.objects.keys(""))
@@ -126,7 +127,7 @@ def test_a_late_erasure_takes_nothing_of_a_version_that_came_back(world: World) 
 def test_a_version_on_its_way_never_becomes_live(world: World) -> None:
     world.while_waiting = lambda: None
     world.post_document(WRITER, request(text="secret"))
-    world.erase(WRITER, WHY)
+    world.erasures.request(WRITER, WHY)
     world.work()
     assert world.index.visible() == ()
     assert holds(world, "secret") == []
@@ -146,8 +147,8 @@ def test_each_step_that_runs_after_the_erasure_leaves_nothing(
             world.handle(next(j for j in world.queue.sent if type(j).__name__ == "EmbedJob"))
         elif step < 3:
             world.handle(steps[step])  # type: ignore[arg-type]
-    erasure = world.erase(WRITER, WHY)
-    world.propagate(EraseJob(GUIDE, erasure.erasure_id, erasure.through_version))
+    erasure = world.erasures.request(WRITER, WHY)
+    world.propagate_erasure(EraseJob(GUIDE, erasure.erasure_id, erasure.through_version))
     world.work()
     assert holds(world, "secret") == []
     assert world.index.visible() == ()
@@ -161,8 +162,8 @@ def test_a_parse_that_ends_after_the_erasure_takes_its_chunks_back(world: World)
 
     class Slow:
         def parse(self, content, *, content_type, name):  # type: ignore[no-untyped-def]
-            erasure = world.erase(WRITER, WHY)
-            world.propagate(EraseJob(GUIDE, erasure.erasure_id, erasure.through_version))
+            erasure = world.erasures.request(WRITER, WHY)
+            world.propagate_erasure(EraseJob(GUIDE, erasure.erasure_id, erasure.through_version))
             return real(content, content_type=content_type, name=name)
 
     replace(world.parse, parser=Slow())(ParseJob(GUIDE, 1))
@@ -178,8 +179,8 @@ def test_an_embedding_that_ends_after_the_erasure_takes_its_vectors_back(world: 
 
     class Slow(WordEmbedder):
         def embed_passages(self, texts: Sequence[str]) -> Matrix:
-            erasure = world.erase(WRITER, WHY)
-            world.propagate(EraseJob(GUIDE, erasure.erasure_id, erasure.through_version))
+            erasure = world.erasures.request(WRITER, WHY)
+            world.propagate_erasure(EraseJob(GUIDE, erasure.erasure_id, erasure.through_version))
             return super().embed_passages(texts)
 
     assert replace(world.embed, embedder=Slow())([job]) == ()
@@ -203,8 +204,8 @@ def test_a_step_that_broke_off_after_the_erasure_is_taken_back_when_it_comes_aga
     real = world.objects.put
 
     def late(key: str, body: bytes, *, content_type: str) -> object:
-        erasure = world.erase(WRITER, WHY)
-        world.propagate(EraseJob(GUIDE, erasure.erasure_id, erasure.through_version))
+        erasure = world.erasures.request(WRITER, WHY)
+        world.propagate_erasure(EraseJob(GUIDE, erasure.erasure_id, erasure.through_version))
         return real(key, body, content_type=content_type)
 
     def fails(*_: object, **__: object) -> None:
@@ -276,8 +277,8 @@ def test_a_version_that_is_erased_while_it_is_signed_reaches_no_index(world: Wor
 
     class Slow:
         def sign(self, payload_type: str, payload: bytes) -> object:
-            erasure = world.erase(WRITER, WHY)
-            world.propagate(EraseJob(GUIDE, erasure.erasure_id, erasure.through_version))
+            erasure = world.erasures.request(WRITER, WHY)
+            world.propagate_erasure(EraseJob(GUIDE, erasure.erasure_id, erasure.through_version))
             return world.signer.sign(payload_type, payload)
 
     world.index.calls.clear()
@@ -301,10 +302,10 @@ def test_a_refusal_that_ends_after_the_erasure_keeps_no_copy(world: World) -> No
 
     def slow(source: SourceKey, name: str) -> object:
         world.ledger.drop = real  # type: ignore[method-assign]
-        erasure = world.erase(WRITER, replace(WHY, document_id=key.document_id))
+        erasure = world.erasures.request(WRITER, replace(WHY, document_id=key.document_id))
         raw = world.objects._versions.pop(f"raw/{TENANT}/{document_hash(key.document_id)}/1")
         drop = real(source, name)
-        world.propagate(EraseJob(key, erasure.erasure_id, 1))
+        world.propagate_erasure(EraseJob(key, erasure.erasure_id, 1))
         world.objects._versions[f"raw/{TENANT}/{document_hash(key.document_id)}/1"] = raw
         return drop
 
@@ -315,12 +316,12 @@ def test_a_refusal_that_ends_after_the_erasure_keeps_no_copy(world: World) -> No
 
 def test_an_index_that_is_down_makes_it_partial_and_the_job_comes_again(world: World) -> None:
     world.post_document(WRITER, request(text="secret"))
-    erasure = world.erase(WRITER, WHY)
+    erasure = world.erasures.request(WRITER, WHY)
     world.index.down = True
     with pytest.raises(Unavailable) as caught:
         world.work()
     assert caught.value.code == "erasure-partial"
-    told = world.erase.show(WRITER, erasure.erasure_id)
+    told = world.erasures.show(WRITER, erasure.erasure_id)
     assert told.state is ErasureState.PARTIAL
     levels = {a.location: a.level for a in told.artifacts}
     assert levels["index"] is ErasureLevel.HIDDEN
@@ -328,26 +329,73 @@ def test_an_index_that_is_down_makes_it_partial_and_the_job_comes_again(world: W
     assert holds(world, "secret") == []
     world.index.down = False
     world.work()
-    assert world.erase.show(WRITER, erasure.erasure_id).state is ErasureState.COMPLETE
+    assert world.erasures.show(WRITER, erasure.erasure_id).state is ErasureState.COMPLETE
+
+
+@dataclass
+class Cache:
+    """A place that a test adds. ``left``: deliveries that find something."""
+
+    name: str
+    left: int = 0
+    here: bool = True
+    seen: list[str] = field(default_factory=list)
+
+    def concerns(self, erasure: Erasure) -> bool:
+        return self.here
+
+    def erase(self, erasure: Erasure) -> str | None:
+        self.seen.append(f"{self.name} {erasure.key.document_id} {erasure.through_version}")
+        if self.left > 0:
+            self.left -= 1
+            raise Unavailable("Something is left.", code="store-unavailable")
+        return "Gone."
+
+
+def test_a_place_that_is_added_is_visited_in_its_turn_and_told(world: World) -> None:
+    world.post_document(WRITER, request())
+    seen: list[str] = []
+    places = (
+        Cache("first", left=1, seen=seen),
+        Cache("elsewhere", here=False, seen=seen),
+        Cache("last", seen=seen),
+    )
+    erasure = world.erasures.request(WRITER, WHY)
+    propagate = PropagateErasure(places, world.ledger, world.clock)
+    job = EraseJob(GUIDE, erasure.erasure_id, 1)
+    with pytest.raises(Unavailable) as caught:
+        propagate(job)
+    assert (caught.value.code, "first." in caught.value.detail) == ("erasure-partial", True)
+    told = world.erasures.show(WRITER, erasure.erasure_id)
+    assert [(a.location, a.level, a.verified_at is None, a.detail) for a in told.artifacts] == [
+        ("first", ErasureLevel.HIDDEN, True, "store-unavailable: Something is left."),
+        ("last", ErasureLevel.DELETED, False, "Gone."),
+    ]
+    propagate(job)
+    assert world.erasures.show(WRITER, erasure.erasure_id).state is ErasureState.COMPLETE
+    propagate(job)
+    assert seen == ["first guide 1", "last guide 1"] * 2
 
 
 def test_chunks_that_can_still_be_found_are_not_told_as_deleted(world: World) -> None:
     world.post_document(WRITER, request())
-    erasure = world.erase(WRITER, WHY)
+    erasure = world.erasures.request(WRITER, WHY)
     world.index.delete = lambda *args, **kwargs: None  # type: ignore[method-assign]
     with pytest.raises(Unavailable):
         world.work()
-    told = world.erase.show(WRITER, erasure.erasure_id)
+    told = world.erasures.show(WRITER, erasure.erasure_id)
     assert told.state is ErasureState.PARTIAL
 
 
 def test_objects_that_are_left_are_not_told_as_deleted(world: World) -> None:
     world.post_document(WRITER, request())
-    erasure = world.erase(WRITER, WHY)
+    erasure = world.erasures.request(WRITER, WHY)
     world.objects.delete = lambda prefix: 0  # type: ignore[method-assign]
     with pytest.raises(Unavailable):
         world.work()
-    levels = {a.location: a.level for a in world.erase.show(WRITER, erasure.erasure_id).artifacts}
+    levels = {
+        a.location: a.level for a in world.erasures.show(WRITER, erasure.erasure_id).artifacts
+    }
     assert levels["objects/evidence"] is ErasureLevel.HIDDEN
     assert levels["objects/raw"] is ErasureLevel.DELETED
 
@@ -355,7 +403,7 @@ def test_objects_that_are_left_are_not_told_as_deleted(world: World) -> None:
 def test_older_versions_of_an_object_that_are_left_are_not_told_as_deleted(world: World) -> None:
     """A delete marker hides them from a plain look at the key."""
     world.post_document(WRITER, request(text="secret"))
-    erasure = world.erase(WRITER, WHY)
+    erasure = world.erasures.request(WRITER, WHY)
 
     def mark_only(key: str, *, keep: object = ()) -> int:
         if world.objects.head(key) is not None:
@@ -365,7 +413,9 @@ def test_older_versions_of_an_object_that_are_left_are_not_told_as_deleted(world
     world.objects.delete_object = mark_only  # type: ignore[method-assign,assignment]
     with pytest.raises(Unavailable):
         world.work()
-    levels = {a.location: a.level for a in world.erase.show(WRITER, erasure.erasure_id).artifacts}
+    levels = {
+        a.location: a.level for a in world.erasures.show(WRITER, erasure.erasure_id).artifacts
+    }
     assert levels["objects/raw"] is ErasureLevel.HIDDEN
     assert holds(world, "secret") != []
 
@@ -377,9 +427,9 @@ def test_a_drop_is_erased_with_its_object_sidecar_and_rejected_copies(world: Wor
     world.deliver(world.drop(name, b"!reject too-many-chunks secret"))
     assert holds(world, "secret one")
     document = drop_document_id("wiki", name)
-    erasure = world.erase(WRITER, replace(WHY, document_id=document))
+    erasure = world.erasures.request(WRITER, replace(WHY, document_id=document))
     world.work()
-    assert world.erase.show(WRITER, erasure.erasure_id).state is ErasureState.COMPLETE
+    assert world.erasures.show(WRITER, erasure.erasure_id).state is ErasureState.COMPLETE
     assert holds(world, "secret") == []
     assert world.objects.keys() == ()
     assert world.ledger.drop(WIKI, name).state is DropState.REMOVED  # type: ignore[union-attr]
@@ -389,20 +439,35 @@ def test_a_file_dropped_again_after_the_erasure_stays(world: World) -> None:
     event = world.drop("a.txt", b"secret")
     world.deliver(event)
     document = drop_document_id("wiki", "a.txt")
-    erasure = world.erase(WRITER, replace(WHY, document_id=document))
+    erasure = world.erasures.request(WRITER, replace(WHY, document_id=document))
     later = world.drop("a.txt", b"harmless")
     world.work()
     assert holds(world, "secret") == []
-    assert world.erase.show(WRITER, erasure.erasure_id).state is ErasureState.COMPLETE
+    assert world.erasures.show(WRITER, erasure.erasure_id).state is ErasureState.COMPLETE
     world.deliver(event)
     world.deliver(later)
     assert world.texts() == {"harmless"}
 
 
+def test_a_file_that_was_accepted_again_before_the_erasure_came_stays(world: World) -> None:
+    world.deliver(world.drop("a.txt", b"secret"))
+    document = drop_document_id("wiki", "a.txt")
+    erasure = world.erasures.request(WRITER, replace(WHY, document_id=document))
+    world.accept_drop(world.drop("a.txt", b"harmless"))
+    world.work()
+    assert holds(world, "secret") == []
+    assert world.texts() == {"harmless"}
+    told = world.erasures.show(WRITER, erasure.erasure_id)
+    assert told.state is ErasureState.COMPLETE
+    details = {a.location: a.detail for a in told.artifacts}
+    assert details["objects/incoming"] == "An object that was dropped later stays."
+    assert world.ledger.drop(WIKI, "a.txt").state is DropState.ACTIVE  # type: ignore[union-attr]
+
+
 def test_redelivered_events_never_revive_an_erased_drop(world: World) -> None:
     event = world.drop("a.txt", b"secret")
     world.deliver(event)
-    world.erase(WRITER, replace(WHY, document_id=drop_document_id("wiki", "a.txt")))
+    world.erasures.request(WRITER, replace(WHY, document_id=drop_document_id("wiki", "a.txt")))
     world.accept_drop(event)  # the object is still there: the erasure has not reached it
     world.work()
     world.deliver(event)
@@ -413,29 +478,31 @@ def test_redelivered_events_never_revive_an_erased_drop(world: World) -> None:
 def test_who_may_erase_and_who_may_know(world: World) -> None:
     world.post_document(WRITER, request())
     with pytest.raises(NotFound):
-        world.erase(STRANGER, WHY)
+        world.erasures.request(STRANGER, WHY)
     with pytest.raises(NotFound):
-        world.erase(principal("ci", tenant="other"), WHY)
+        world.erasures.request(principal("ci", tenant="other"), WHY)
     with pytest.raises(Forbidden) as caught:
-        world.erase(principal("ann", "staff", scopes=frozenset({Scope.READ, Scope.ERASE})), WHY)
+        world.erasures.request(
+            principal("ann", "staff", scopes=frozenset({Scope.READ, Scope.ERASE})), WHY
+        )
     assert caught.value.code == "not-a-writer"
     with pytest.raises(Forbidden) as caught:
-        world.erase(replace(WRITER, scopes=frozenset({Scope.WRITE})), WHY)
+        world.erasures.request(replace(WRITER, scopes=frozenset({Scope.WRITE})), WHY)
     assert caught.value.code == "scope-missing"
     assert world.texts() == {"alpha", "beta"}
-    erasure = world.erase(GOVERNOR, WHY)
+    erasure = world.erasures.request(GOVERNOR, WHY)
     for outsider in (STRANGER, READER, principal("gov", tenant="other")):
         with pytest.raises(NotFound):
-            world.erase.show(outsider, erasure.erasure_id)
+            world.erasures.show(outsider, erasure.erasure_id)
     for insider in (GOVERNOR, WRITER, principal("aud", scopes=frozenset({Scope.AUDIT}))):
-        assert world.erase.show(insider, erasure.erasure_id).reason == WHY.reason
+        assert world.erasures.show(insider, erasure.erasure_id).reason == WHY.reason
 
 
 @pytest.mark.parametrize("reason", ["", " ", "x" * 1001, "a\x07b"])
 def test_a_bad_reason_erases_nothing(world: World, reason: str) -> None:
     world.post_document(WRITER, request())
     with pytest.raises(CustodyError) as caught:
-        world.erase(WRITER, replace(WHY, reason=reason))
+        world.erasures.request(WRITER, replace(WHY, reason=reason))
     assert caught.value.status == 422
     assert world.texts() == {"alpha", "beta"}
 
@@ -443,20 +510,20 @@ def test_a_bad_reason_erases_nothing(world: World, reason: str) -> None:
 def test_if_match_guards_an_erasure(world: World) -> None:
     world.post_document(WRITER, request())
     with pytest.raises(PreconditionFailed):
-        world.erase(WRITER, replace(WHY, if_match=1))
+        world.erasures.request(WRITER, replace(WHY, if_match=1))
     assert world.texts() == {"alpha", "beta"}
 
 
 def test_a_job_for_an_erasure_that_does_not_exist_fails(world: World) -> None:
     with pytest.raises(IntegrityError):
-        world.propagate(EraseJob(GUIDE, "er-none", 1))
+        world.propagate_erasure(EraseJob(GUIDE, "er-none", 1))
 
 
 def test_duplicates_elsewhere_stay_and_are_not_served_as_the_erased_one(world: World) -> None:
     """Upload twice, delete the copy, upload another, ask for the copy's text."""
     world.post_document(WRITER, request("one", lines(3)))
     world.post_document(WRITER, request("copy", lines(3)))
-    world.erase(WRITER, replace(WHY, document_id="copy"))
+    world.erasures.request(WRITER, replace(WHY, document_id="copy"))
     world.post_document(WRITER, request("three", "else"))
     assert {one.document_id for one in world.served()} == {"one", "three"}
     world.work()
@@ -468,7 +535,7 @@ def test_clean_up_of_a_live_pending_or_unknown_version_does_nothing(world: World
     world.while_waiting = lambda: None
     world.post_document(WRITER, request(text="next"))
     for version in (1, 2, 9):
-        world.propagate(CleanupJob(GUIDE, version))
+        world.clean_up_superseded(CleanupJob(GUIDE, version))
     assert world.texts() == {"alpha", "beta"}
     world.work()
     assert world.texts() == {"next"}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from custody.application.erasure.request import EraseRequest
+from custody.application.erasure.request import ErasureRequest
 from custody.application.governance.source_registry import SourceRequest
 from custody.application.ingestion.accept_drop import DropEvent
 from custody.application.ingestion.change_acl import AclRequest
@@ -59,7 +59,7 @@ def _change_acl(world: World) -> object:
 
 
 def _erase(world: World) -> object:
-    return world.erase(WRITER, EraseRequest("guide", "asked"))
+    return world.erasures.request(WRITER, ErasureRequest("guide", "asked"))
 
 
 def _drop(world: World) -> object:

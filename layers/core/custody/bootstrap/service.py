@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from custody.application.erasure.propagate import Propagate
-    from custody.application.erasure.request import Erase
-    from custody.application.erasure.tombstone import Erasing
+    from custody.application.erasure.propagate import PropagateErasure
+    from custody.application.erasure.request import Erasures
+    from custody.application.erasure.tombstone import Tombstone
     from custody.application.governance.deploy_policies import DeployPolicies
     from custody.application.governance.source_registry import Govern
     from custody.application.health import Health
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from custody.application.ingestion.accept_document import Accept
     from custody.application.ingestion.accept_drop import AcceptDrop
     from custody.application.ingestion.change_acl import ChangeAcl
+    from custody.application.ingestion.clean_up import CleanUpSuperseded
     from custody.application.ingestion.embed import Embed
     from custody.application.ingestion.parse import Parse
     from custody.application.ingestion.post_document import PostDocument
@@ -104,11 +105,11 @@ class Service:
 
         return Waiting(self._ports.clock, self._ports.sleep, self._limits.publish_wait_seconds)
 
-    def _erasing(self, jobs: Jobs) -> Erasing:
-        from custody.application.erasure.tombstone import Erasing
+    def _tombstone(self, jobs: Jobs) -> Tombstone:
+        from custody.application.erasure.tombstone import Tombstone
 
         ports = self._ports
-        return Erasing(ports.ledger, jobs, ports.clock, ports.identifiers)
+        return Tombstone(ports.ledger, jobs, ports.clock, ports.identifiers)
 
     # --- ingestion --------------------------------------------------------------------------------
 
@@ -153,7 +154,7 @@ class Service:
             jobs=jobs,
             clock=ports.clock,
             rejecting=self._rejecting,
-            erasing=self._erasing(jobs),
+            erasing=self._tombstone(jobs),
             bucket=self._limits.bucket,
             max_object_bytes=self._limits.max_object_bytes,
         )
@@ -195,6 +196,12 @@ class Service:
             ports.jobs("erase"),
             ports.clock,
         )
+
+    @cached_property
+    def clean_up_superseded(self) -> CleanUpSuperseded:
+        from custody.application.ingestion.clean_up import CleanUpSuperseded
+
+        return CleanUpSuperseded(self._ports.ledger, self._ports.index)
 
     # --- reading ----------------------------------------------------------------------------------
 
@@ -249,17 +256,21 @@ class Service:
     # --- erasure ----------------------------------------------------------------------------------
 
     @cached_property
-    def erase(self) -> Erase:
-        from custody.application.erasure.request import Erase
+    def erasures(self) -> Erasures:
+        from custody.application.erasure.request import Erasures
 
-        return Erase(self._erasing(self._ports.jobs("erase")))
+        return Erasures(self._tombstone(self._ports.jobs("erase")))
 
     @cached_property
-    def propagate(self) -> Propagate:
-        from custody.application.erasure.propagate import Propagate
+    def propagate_erasure(self) -> PropagateErasure:
+        from custody.application.erasure.places import every_place
+        from custody.application.erasure.propagate import PropagateErasure
 
         ports = self._ports
-        return Propagate(ports.ledger, ports.objects, ports.index, ports.clock)
+        places = every_place(
+            ledger=ports.ledger, objects=ports.objects, index=ports.index, clock=ports.clock
+        )
+        return PropagateErasure(places, ports.ledger, ports.clock)
 
     # --- governance -------------------------------------------------------------------------------
 

@@ -1,11 +1,11 @@
-"""Erase one document: hidden at once, then propagated and proven."""
+"""Ask for the erasure of one document, which hides it at once; read what became of each copy."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from custody.application.callers import find, no_such_document, oversees, require, view_for
-from custody.application.erasure.tombstone import Erasing
+from custody.application.erasure.tombstone import Tombstone
 from custody.application.races import again_when_moved
 from custody.domain.intake import validation
 from custody.domain.ledger import sources
@@ -17,35 +17,35 @@ MAX_REASON_CHARACTERS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class EraseRequest:
+class ErasureRequest:
     document_id: str
     reason: str
     if_match: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Erase:
-    erasing: Erasing
+class Erasures:
+    tombstone: Tombstone
 
-    def __call__(self, principal: Principal, request: EraseRequest) -> Erasure:
+    def request(self, principal: Principal, request: ErasureRequest) -> Erasure:
         """Needs the erase scope, and a writer of the source or a governor. A document that the
         caller may not see does not exist. Once this returns, no read serves the document."""
         require(principal, Scope.ERASE)
         validation.printable(request.reason, field="reason", limit=MAX_REASON_CHARACTERS)
         return again_when_moved(
-            lambda: self._erase(principal, request),
+            lambda: self._request(principal, request),
             lost="The document is being changed by others; try again.",
         )
 
-    def _erase(self, principal: Principal, request: EraseRequest) -> Erasure:
-        seen = find(self.erasing.ledger, principal, request.document_id)
+    def _request(self, principal: Principal, request: ErasureRequest) -> Erasure:
+        seen = find(self.tombstone.ledger, principal, request.document_id)
         writes = seen.source is not None and sources.is_writer(principal, seen.source)
         if seen.head.key.tenant != principal.tenant or not (writes or principal.may(Scope.GOVERN)):
             raise Forbidden("The caller is no writer of this source.", code="not-a-writer")
         if not validation.still_is(request.if_match, seen.head.revision):
             raise PreconditionFailed("The document has changed since it was read.")
         try:
-            return self.erasing.erase(
+            return self.tombstone.place(
                 seen.head, reason=request.reason, requested_by=principal.subject
             )
         except NotFound:
@@ -53,7 +53,7 @@ class Erase:
 
     def show(self, principal: Principal, erasure_id: str) -> Erasure:
         """To whom asked for it, the source's writers, governors and auditors."""
-        ledger = self.erasing.ledger
+        ledger = self.tombstone.ledger
         view_for(ledger, principal)
         erasure = ledger.erasure(principal.tenant, erasure_id)
         if erasure is not None:

@@ -11,24 +11,24 @@ from custody.domain.ledger.erasures import Erasure
 from custody.domain.model import Head, VersionState
 
 
-class ErasingLedger(LedgerReads, Tombstones, Protocol):
-    """What erasing asks of the ledger, its judging of the caller included."""
+class TombstoneLedger(LedgerReads, Tombstones, Protocol):
+    """What a tombstone asks of the ledger, its judging of the caller included."""
 
 
 @dataclass(frozen=True, slots=True)
-class Erasing:
-    ledger: ErasingLedger
+class Tombstone:
+    ledger: TombstoneLedger
     jobs: Jobs
     clock: Clock
     identifiers: Identifiers
 
-    def erase(self, head: Head, *, reason: str, requested_by: str) -> Erasure:
+    def place(self, head: Head, *, reason: str, requested_by: str) -> Erasure:
         """Raises Moved when the head is no longer the one that was read.
 
         A document that is erased already answers with the erasure that did it, and its job is
         sent again: a crash between the tombstone and the queue is mended by the repeat.
         """
-        erasure = self._standing(head)
+        erasure = self._placed_before(head)
         if erasure is None:
             wanted = Erasure(
                 erasure_id=self.identifiers.new("er"),
@@ -45,7 +45,7 @@ class Erasing:
         self.jobs.send([EraseJob(erasure.key, erasure.erasure_id, erasure.through_version)])
         return erasure
 
-    def _standing(self, head: Head) -> Erasure | None:
+    def _placed_before(self, head: Head) -> Erasure | None:
         if head.state is not VersionState.ERASED or head.erasure_id is None:
             return None
         return self.ledger.erasure(head.key.tenant, head.erasure_id)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
-from custody.application.erasure.tombstone import Erasing
+from custody.application.erasure.tombstone import Tombstone
 from custody.application.ingestion.accept_document import move_on
 from custody.application.ingestion.admission import (
     NOWHERE,
@@ -142,7 +142,7 @@ class AcceptDrop:
     jobs: Jobs
     clock: Clock
     rejecting: Rejecting
-    erasing: Erasing
+    erasing: Tombstone
     bucket: str
     max_object_bytes: int = 50_000_000
 
@@ -348,7 +348,7 @@ class AcceptDrop:
         if not mirrors or drop.state is DropState.REMOVED:
             return DropOutcome(DropResult.UNCHANGED, pair.name, drop.reasons, drop.version)
         if pair.head is not None:
-            self.erasing.erase(
+            self.erasing.place(
                 pair.head, reason="The object was deleted.", requested_by=DROP_CONNECTOR
             )
         self._store(pair, state=DropState.REMOVED, version=drop.version)

@@ -1,0 +1,31 @@
+"""The entries of the search index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from custody.application.ports import WritableIndex
+from custody.domain.index.candidates import Space
+from custody.domain.ledger.erasures import Erasure
+from custody.errors import Unavailable
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntries:
+    name: ClassVar[str] = "index"
+    index: WritableIndex
+
+    def concerns(self, _: Erasure) -> bool:
+        return True
+
+    def erase(self, erasure: Erasure) -> str | None:
+        key, through = erasure.key, erasure.through_version
+        space = Space.of(key)
+        self.index.delete(space, key, through=through)
+        self.index.refresh((space,))
+        if self.index.count(space, key) != 0 and any(
+            self.index.count(space, key, version) for version in range(1, through + 1)
+        ):
+            raise Unavailable("Chunks can still be found.", code="index-unavailable")
+        return "Gone from searches; the index reclaims its space when it merges segments."
