@@ -1,4 +1,7 @@
-"""The places that hold copies of a document: each erases its own and reads back that they are gone."""
+"""The places that hold copies of a document: each erases its own and reads back that they are gone.
+
+Which store is visited by which place, and which needs none, is told in ``erasure.stores``.
+"""
 
 from __future__ import annotations
 
