@@ -82,10 +82,14 @@ def _publish_acl(world: World) -> None:
     ],
 )
 def test_it_is_tried_eight_times_and_then_told(
-    world: World, write: str, action: Callable[[World], object], told: str
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    write: str,
+    action: Callable[[World], object],
+    told: str,
 ) -> None:
     late = Overtaken()
-    setattr(world.ledger, write, late)
+    monkeypatch.setattr(world.ledger, write, late)
     with pytest.raises(Conflict) as lost:
         action(world)
     assert late.tries == ATTEMPTS
@@ -93,9 +97,11 @@ def test_it_is_tried_eight_times_and_then_told(
     assert not isinstance(lost.value, Moved)
 
 
-def test_an_acl_that_is_overtaken_each_time_is_given_up(world: World) -> None:
+def test_an_acl_that_is_overtaken_each_time_is_given_up(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     late = Overtaken(None)
-    world.ledger.flip_acl = late
+    monkeypatch.setattr(world.ledger, "flip_acl", late)
     with pytest.raises(Conflict) as lost:
         _publish_acl(world)
     assert late.tries == ATTEMPTS
@@ -108,17 +114,21 @@ def _live_drop(world: World) -> DropEvent:
     return world.drop("a.txt.metadata.json", b"{")
 
 
-def test_closing_a_document_inside_a_drop_is_tried_eight_times_in_all(world: World) -> None:
+def test_closing_a_document_inside_a_drop_is_tried_eight_times_in_all(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     broken = _live_drop(world)
     late = Overtaken()
-    world.ledger.narrow = late
+    monkeypatch.setattr(world.ledger, "narrow", late)
     with pytest.raises(Conflict) as lost:
         world.accept_drop(broken)
     assert late.tries == ATTEMPTS
     assert lost.value.detail == "The drop is being changed faster than it can be read."
 
 
-def test_closing_a_document_goes_on_after_a_lost_race(world: World) -> None:
+def test_closing_a_document_goes_on_after_a_lost_race(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     broken = _live_drop(world)
     real = world.ledger.narrow
     tries: list[int] = []
@@ -129,14 +139,16 @@ def test_closing_a_document_goes_on_after_a_lost_race(world: World) -> None:
             raise transitions.moved("document")
         return real(key, acl, expected_revision=expected_revision)
 
-    world.ledger.narrow = once_too_late
+    monkeypatch.setattr(world.ledger, "narrow", once_too_late)
     outcome = world.accept_drop(broken)
     assert outcome.reasons == ("sidecar-malformed",)
     world.work()
     assert "text" not in world.texts()
 
 
-def test_a_drop_whose_pinned_object_went_away_is_read_again(world: World) -> None:
+def test_a_drop_whose_pinned_object_went_away_is_read_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = world.objects.get
     tries: list[object] = []
 
@@ -146,21 +158,25 @@ def test_a_drop_whose_pinned_object_went_away_is_read_again(world: World) -> Non
             raise NotFound("That version is gone.")
         return real(*args, **kwargs)
 
-    world.objects.get = gone_once
+    monkeypatch.setattr(world.objects, "get", gone_once)
     world.deliver(world.drop("a.txt", b"text"))
     assert "text" in world.texts()
 
 
-def test_a_document_of_another_source_is_refused_at_the_first_try(world: World) -> None:
+def test_a_document_of_another_source_is_refused_at_the_first_try(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world.source("other")
     elsewhere = Overtaken(Conflict("Another source's.", code="document-owned-elsewhere"))
-    world.ledger.accept = elsewhere
+    monkeypatch.setattr(world.ledger, "accept", elsewhere)
     with pytest.raises(Conflict) as refused:
         _put_document(world)
     assert (elsewhere.tries, refused.value.code) == (1, "document-owned-elsewhere")
 
 
-def _settling(world: World, meanwhile: Callable[[Any], Any]) -> DropState:
+def _settling(
+    world: World, monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[Any], Any]
+) -> DropState:
     """The drop's state after a publication that finds the drop moved by ``meanwhile``."""
     world.accept_drop(world.drop("a.txt", b"text"))
     real = world.ledger.put_drop
@@ -172,7 +188,7 @@ def _settling(world: World, meanwhile: Callable[[Any], Any]) -> DropState:
             real(meanwhile(world.ledger.drop(WIKI, "a.txt")))
         return real(drop)
 
-    world.ledger.put_drop = overtaken
+    monkeypatch.setattr(world.ledger, "put_drop", overtaken)
     world.work()
     drop = world.ledger.drop(WIKI, "a.txt")
     assert drop is not None
@@ -180,26 +196,37 @@ def _settling(world: World, meanwhile: Callable[[Any], Any]) -> DropState:
     return state
 
 
-def test_a_drop_is_settled_though_its_record_moved(world: World) -> None:
-    assert _settling(world, lambda drop: replace(drop, sequencer="FF")) is DropState.ACTIVE
+def test_a_drop_is_settled_though_its_record_moved(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (
+        _settling(world, monkeypatch, lambda drop: replace(drop, sequencer="FF"))
+        is DropState.ACTIVE
+    )
 
 
 @pytest.mark.parametrize("state", [DropState.REMOVED, DropState.REJECTED])
 def test_a_drop_that_was_settled_otherwise_meanwhile_stays_so(
-    world: World, state: DropState
+    world: World, monkeypatch: pytest.MonkeyPatch, state: DropState
 ) -> None:
-    assert _settling(world, lambda drop: replace(drop, state=state)) is state
+    assert _settling(world, monkeypatch, lambda drop: replace(drop, state=state)) is state
 
 
-def test_a_drop_of_a_newer_upload_is_left_alone(world: World) -> None:
-    assert _settling(world, lambda drop: replace(drop, version=9)) is DropState.PENDING
+def test_a_drop_of_a_newer_upload_is_left_alone(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _settling(world, monkeypatch, lambda drop: replace(drop, version=9)) is DropState.PENDING
 
 
-def test_a_drop_that_moves_each_time_is_given_up_and_the_job_comes_again(world: World) -> None:
+def test_a_drop_that_moves_each_time_is_given_up_and_the_job_comes_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world.accept_drop(world.drop("a.txt", b"!reject malformed-pdf"))
     late = Overtaken()
-    world.ledger.put_drop = late
-    job = ParseJob(world.ledger.drop(WIKI, "a.txt").document, 1)
+    monkeypatch.setattr(world.ledger, "put_drop", late)
+    drop = world.ledger.drop(WIKI, "a.txt")
+    assert drop is not None
+    job = ParseJob(drop.document, 1)
     with pytest.raises(Conflict) as lost:
         world.handle(job)
     assert late.tries == ATTEMPTS
