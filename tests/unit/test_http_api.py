@@ -122,7 +122,8 @@ def test_headers_are_looked_up_without_case() -> None:
 
 
 def test_no_caller_is_401() -> None:
-    for context in ({}, {"authorizer": None}, {"authorizer": {}}):
+    contexts: tuple[dict[str, object], ...] = ({}, {"authorizer": None}, {"authorizer": {}})
+    for context in contexts:
         status, body = call(build(), event(requestContext={"requestId": "req-1"} | context))
         assert (status, body["code"]) == (401, "token-missing")
 

@@ -5,14 +5,22 @@ from __future__ import annotations
 import itertools
 import json
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from custody.application.ingestion.accept_drop import DropEvent, DropResult
 from custody.application.ingestion.uploads import UploadRequest
-from custody.domain.ledger.drops import DropState
-from custody.domain.model import DocumentKey, SidecarMode, SourceKey, SourceState, VersionState
+from custody.application.ports import StoredObject
+from custody.domain.ledger.drops import Drop, DropState
+from custody.domain.model import (
+    DocumentKey,
+    ObjectRef,
+    SidecarMode,
+    SourceKey,
+    SourceState,
+    VersionRecord,
+    VersionState,
+)
 from custody.domain.provenance.identifiers import drop_document_id
 from custody.errors import Unprocessable
 from tests.support.ingest_world import READER, TENANT, WRITER, World, lines, principal
@@ -372,7 +380,12 @@ class TestRefusals:
         world.accept_drop = replace(world.accept_drop, max_object_bytes=10)
         reads: list[object] = []
         real = world.objects.get
-        world.objects.get = lambda ref, limit: reads.append(ref) or real(ref, limit=limit)  # type: ignore[method-assign,func-returns-value]
+
+        def get(ref: ObjectRef, *, limit: int) -> bytes:
+            reads.append(ref)
+            return real(ref, limit=limit)
+
+        world.objects.get = get  # type: ignore[method-assign]  # watched
         world.deliver(world.drop(NAME, b"x" * 11))
         assert state(world) == (DropState.REJECTED, ("object-too-large",))
         assert reads == []
@@ -383,16 +396,19 @@ class TestRefusals:
         event = world.drop(NAME, b"stands for six gigabytes")
         real = world.objects.head
 
-        def head(key: str) -> Any:
+        def head(key: str) -> StoredObject | None:
             found = real(key)
-            huge = found is not None and key == event.key
-            return replace(found, ref=replace(found.ref, size=6_000_000_000)) if huge else found
+            if found is None or key != event.key:
+                return found
+            return replace(found, ref=replace(found.ref, size=6_000_000_000))
 
-        world.objects.head = head
+        world.objects.head = head  # type: ignore[method-assign]  # tells another size
         world.deliver(event)
         assert state(world) == (DropState.REJECTED, ("object-too-large",))
         (kept,) = world.objects.keys("rejected/")
-        reason = json.loads(world.objects.get(real(kept).ref, limit=10_000))
+        stored = real(kept)
+        assert stored is not None
+        reason = json.loads(world.objects.get(stored.ref, limit=10_000))
         assert (reason["reasons"], reason["size"]) == (["object-too-large"], 6_000_000_000)
         assert real(event.key) is not None
 
@@ -459,16 +475,18 @@ class TestRaces:
     def test_an_upload_between_two_reads_is_never_lost(self, world: World) -> None:
         """The object changes after it was looked at and before the ledger is written."""
         real = world.ledger.accept
-        done = []
+        done: list[bool] = []
 
-        def slow(draft, *, expected_revision, drop=None):  # type: ignore[no-untyped-def]
+        def slow(
+            draft: VersionRecord, *, expected_revision: int, drop: Drop | None = None
+        ) -> VersionRecord:
             if not done:
                 done.append(True)
                 newer = world.drop(NAME, b"newer")
                 world.accept_drop(newer)
             return real(draft, expected_revision=expected_revision, drop=drop)
 
-        world.ledger.accept = slow  # type: ignore[method-assign]
+        world.ledger.accept = slow  # type: ignore[method-assign]  # an upload comes between
         world.deliver(world.drop(NAME, b"older"))
         assert world.texts() == {"newer"}
 
