@@ -59,7 +59,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 def left() -> list[str]:
     s3 = boto3.client("s3", region_name="us-east-1")
     found = s3.list_object_versions(Bucket=BUCKET)
-    return [one["Key"] for kind in ("Versions", "DeleteMarkers") for one in found.get(kind, ())]
+    return [one["Key"] for one in (*found.get("Versions", ()), *found.get("DeleteMarkers", ()))]
 
 
 def test_a_document_with_everything_is_published_repeated_and_changed(world: World) -> None:

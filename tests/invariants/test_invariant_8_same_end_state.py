@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -110,7 +111,7 @@ def end(world: World) -> dict[str, object]:
     }
 
 
-def post(text: str, **changes: object) -> Step:
+def post(text: str, **changes: Any) -> Step:
     return lambda world: world.post_document(WRITER, request(text=text, **changes))
 
 

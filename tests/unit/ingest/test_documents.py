@@ -9,9 +9,11 @@ from datetime import timedelta
 import pytest
 
 from custody.application.ingestion.accept_document import DocumentRequest
+from custody.application.ports import Page
 from custody.domain.intake.validation import ANY_REVISION
 from custody.domain.jobs import CleanupJob, EmbedJob, ParseJob, PublishJob
-from custody.domain.model import DocumentKey, VersionState
+from custody.domain.ledger.drops import Drop
+from custody.domain.model import DocumentKey, Head, Principal, VersionRecord, VersionState
 from custody.errors import (
     BadRequest,
     Conflict,
@@ -424,9 +426,11 @@ def test_a_quarantined_source_takes_nothing(world: World) -> None:
 def test_a_writer_that_loses_races_reads_again_and_wins(world: World) -> None:
     """Every second accept finds the head moved by somebody else."""
     real = world.ledger.accept
-    tries = []
+    tries: list[VersionRecord] = []
 
-    def contended(draft, *, expected_revision, drop=None):  # type: ignore[no-untyped-def]
+    def contended(
+        draft: VersionRecord, *, expected_revision: int, drop: Drop | None = None
+    ) -> VersionRecord:
         tries.append(draft)
         if len(tries) == 1:
             real(replace(draft, title="rival"), expected_revision=expected_revision)
@@ -495,7 +499,7 @@ class TestReading:
         world.post_document(WRITER, request("open"))
         world.post_document(WRITER, request("closed", acl=("user:bob",)))
 
-        def listed(caller):  # type: ignore[no-untyped-def]
+        def listed(caller: Principal) -> set[str]:
             page = world.documents.list_documents(
                 caller, source_id=None, state=None, name=None, limit=10, cursor=None
             )
@@ -548,9 +552,15 @@ class TestReading:
             assert refused.value.code == "invalid-cursor"
 
     @staticmethod
-    def page(  # type: ignore[no-untyped-def]
-        world: World, caller, *, limit=2, cursor=None, source_id=None, state=None
-    ):
+    def page(
+        world: World,
+        caller: Principal,
+        *,
+        limit: int = 2,
+        cursor: str | None = None,
+        source_id: str | None = None,
+        state: VersionState | None = None,
+    ) -> Page[Head]:
         return world.documents.list_documents(
             caller, source_id=source_id, state=state, name=None, limit=limit, cursor=cursor
         )

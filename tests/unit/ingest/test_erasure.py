@@ -10,7 +10,7 @@ import pytest
 from custody.application.erasure.propagate import PropagateErasure
 from custody.application.erasure.request import ErasureRequest
 from custody.application.evidence_files import read_chunks, read_vectors
-from custody.application.ports import Matrix
+from custody.application.ports import Matrix, ParsedDocument
 from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, Job, ParseJob, PublishJob
 from custody.domain.ledger.drops import DropState
 from custody.domain.ledger.erasures import Erasure, ErasureLevel, ErasureState
@@ -161,7 +161,7 @@ def test_a_parse_that_ends_after_the_erasure_takes_its_chunks_back(world: World)
     real = world.parse.parser.parse
 
     class Slow:
-        def parse(self, content, *, content_type, name):  # type: ignore[no-untyped-def]
+        def parse(self, content: bytes, *, content_type: str, name: str) -> ParsedDocument:
             erasure = world.erasures.request(WRITER, WHY)
             world.propagate_erasure(EraseJob(GUIDE, erasure.erasure_id, erasure.through_version))
             return real(content, content_type=content_type, name=name)
@@ -236,7 +236,7 @@ def test_a_second_delivery_that_ends_after_publication_takes_nothing_away(
             world.work()
 
     class SlowParser:
-        def parse(self, content, *, content_type, name):  # type: ignore[no-untyped-def]
+        def parse(self, content: bytes, *, content_type: str, name: str) -> ParsedDocument:
             meanwhile()
             return real(content, content_type=content_type, name=name)
 
@@ -309,7 +309,7 @@ def test_a_refusal_that_ends_after_the_erasure_keeps_no_copy(world: World) -> No
         world.objects._versions[f"raw/{TENANT}/{document_hash(key.document_id)}/1"] = raw
         return drop
 
-    world.ledger.drop = slow  # type: ignore[method-assign,assignment]
+    world.ledger.drop = slow  # type: ignore[method-assign]
     world.parse(ParseJob(key, 1))
     assert world.objects.keys("rejected/") == ()
 
@@ -410,7 +410,7 @@ def test_older_versions_of_an_object_that_are_left_are_not_told_as_deleted(world
             world.objects.mark_deleted(key)
         return 1
 
-    world.objects.delete_object = mark_only  # type: ignore[method-assign,assignment]
+    world.objects.delete_object = mark_only  # type: ignore[method-assign]
     with pytest.raises(Unavailable):
         world.work()
     levels = {
