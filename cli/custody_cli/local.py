@@ -1,4 +1,4 @@
-"""The local stack, as the command sees it. Loaded only when a command needs it."""
+"""The local stack, as the command sees it."""
 
 from __future__ import annotations
 
@@ -43,12 +43,6 @@ class LocalStack(Protocol):
     def token(
         self, *, tenant: str, subject: str, groups: Collection[str], scopes: Collection[str]
     ) -> str: ...
-
-
-def local_stack() -> LocalStack:
-    from custody_cli.local_adapter import StackOnThisMachine
-
-    return StackOnThisMachine()
 
 
 def not_running(problems: Collection[str] = ()) -> CommandError:

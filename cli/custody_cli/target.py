@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from custody_cli.errors import UNABLE, CommandError, usage
-from custody_cli.local import credentials, local_stack, not_running
+from custody_cli.local import credentials, not_running
 
 if TYPE_CHECKING:
+    from custody_cli.wiring import Wiring
     from custody_client import Client
 
 DEFAULT_TENANT = "local"
@@ -59,12 +60,12 @@ class Target:
             raise usage(f"{error}.", "Set CUSTODY_API_URL to the API's address.") from error
 
 
-def resolve(who: Who, scopes: Collection[str]) -> Target:
+def resolve(wiring: Wiring, who: Who, scopes: Collection[str]) -> Target:
     """Raises CommandError (exit code 2) with what to set or start."""
     api_url = os.environ.get("CUSTODY_API_URL", "").strip()
     if api_url:
         return _deployment(api_url, who)
-    stack = local_stack()
+    stack = wiring.local_stack()
     status = stack.status()
     if not status.running or status.api_url is None:
         raise not_running(status.problems)

@@ -76,6 +76,7 @@ class FakeApi:
         self.drops: dict[tuple[str, str, str], dict[str, Any]] = {}  # tenant, source, name
         self.rejected_names: dict[str, list[str]] = {}
         self.never_published: set[str] = set()
+        self.never_erased = False
         self.verdict = "answerable"
         self.answers: dict[str, dict[str, Any]] = {}
         self._lock = threading.Lock()
@@ -231,14 +232,14 @@ class FakeApi:
 
     def _erasure(self, seen: Seen, erasure_id: str) -> Scripted:
         asked = len(self.calls("GET", seen.path))
-        done = asked > 1
+        done = asked > 1 and not self.never_erased
         artifact = {
             "location": "index",
             "level": "deleted" if done else "pending",
             "verified_at": "2026-01-01T00:00:00Z" if done else None,
             "detail": None,
         }
-        state = "COMPLETE" if done else "PENDING"
+        state = "PARTIAL" if self.never_erased else "COMPLETE" if done else "PENDING"
         return Scripted(200, {"erasure_id": erasure_id, "state": state, "artifacts": [artifact]})
 
     def _create_upload(self, seen: Seen) -> Scripted:

@@ -12,6 +12,7 @@ from custody_cli.errors import NO, usage
 from custody_cli.options import Groups, Json, Subject, Tenant, command, who
 from custody_cli.progress import spinner
 from custody_cli.target import ERASE, READ, resolve
+from custody_cli.wiring import wired
 
 if TYPE_CHECKING:
     from custody_client import Client
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 @command
 def erase(
+    ctx: typer.Context,
     document_id: Annotated[str, typer.Argument(help="The document's id.")],
     *,
     reason: Annotated[str, typer.Option(help="Kept in the receipt.")],
@@ -33,7 +35,7 @@ def erase(
     """Erase a document: hidden from the next read on, then every copy is deleted."""
     if not reason.strip():
         raise usage("The reason is empty.", field="reason")
-    target = resolve(who(tenant, subject, groups), [READ, ERASE])
+    target = resolve(wired(ctx), who(tenant, subject, groups), [READ, ERASE])
     with target.client() as client:
         erasure_id = client.delete_document(_identifier(document_id), reason)["erasure_id"]
         if not wait:
@@ -55,6 +57,7 @@ def erase(
 
 @command
 def show(
+    ctx: typer.Context,
     identifier: Annotated[str, typer.Argument(help="A document's id, or an answer's.")],
     *,
     answer: Annotated[bool, typer.Option("--answer", help="Show an answer's trace.")] = False,
@@ -69,7 +72,7 @@ def show(
     """Show a document with its signed statement, or an answer's trace."""
     if answer and version is not None:
         raise usage("--version belongs to documents, not to answers.")
-    target = resolve(who(tenant, subject, groups), [READ])
+    target = resolve(wired(ctx), who(tenant, subject, groups), [READ])
     from custody_cli import tables
 
     with target.client() as client:

@@ -15,6 +15,7 @@ from custody_cli.options import Groups, Json, Subject, Tenant, command, who
 from custody_cli.progress import bar
 from custody_cli.sources_on_disk import JSON_LINES, FileItem, Found, RowItem, collect, rows
 from custody_cli.target import GOVERN, READ, WRITE, Target, resolve
+from custody_cli.wiring import wired
 
 if TYPE_CHECKING:
     from custody_cli.ingestion import Outcome
@@ -30,6 +31,7 @@ class Via(StrEnum):
 
 @command
 def ingest(
+    ctx: typer.Context,
     paths: Annotated[list[Path], typer.Argument(help="Files and folders.")],
     *,
     source: Annotated[str, typer.Option(help="The source that they belong to.")],
@@ -64,7 +66,7 @@ def ingest(
     """
     found = collect(paths)
     scopes = [READ, WRITE, *([GOVERN] if create_source else [])]
-    target = resolve(who(tenant, subject, groups), scopes)
+    target = resolve(wired(ctx), who(tenant, subject, groups), scopes)
     way = via or (Via.DROP if target.bucket and target.tenant else Via.API)
     if way is Via.DROP and allow:
         raise usage(

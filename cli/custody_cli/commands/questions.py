@@ -15,6 +15,7 @@ from custody_cli.errors import NO, usage
 from custody_cli.options import Groups, Json, Subject, Tenant, command, who
 from custody_cli.progress import spinner
 from custody_cli.target import AUDIT, OVERRIDE, READ, resolve
+from custody_cli.wiring import wired
 
 if TYPE_CHECKING:
     from custody_client.types import AnswerFields, FilterValue, SearchFields
@@ -57,6 +58,7 @@ class Preset(StrEnum):
 
 @command
 def search(
+    ctx: typer.Context,
     query: Query,
     *,
     results: Results = 10,
@@ -74,7 +76,7 @@ def search(
 ) -> int:
     """Find evidence. Exit code 1 when nothing was found."""
     fields = _fields(query, results, route, fusion, source, trust_domain, filter_)
-    target = resolve(who(tenant, subject, groups), [READ, *([AUDIT] if audit else [])])
+    target = resolve(wired(ctx), who(tenant, subject, groups), [READ, *([AUDIT] if audit else [])])
     with target.client() as client, spinner("Searching"):
         found = client.search(query, **fields)
     if as_json:
@@ -88,6 +90,7 @@ def search(
 
 @command
 def answer(
+    ctx: typer.Context,
     query: Query,
     *,
     results: Results = 10,
@@ -120,7 +123,9 @@ def answer(
         fields["threshold"] = threshold
     if override:
         fields["gate_override"] = True
-    target = resolve(who(tenant, subject, groups), [READ, *([OVERRIDE] if override else [])])
+    target = resolve(
+        wired(ctx), who(tenant, subject, groups), [READ, *([OVERRIDE] if override else [])]
+    )
     with target.client() as client, spinner("Weighing the evidence"):
         given = client.answer(query, **fields)
     if as_json:

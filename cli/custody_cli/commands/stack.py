@@ -9,9 +9,10 @@ import typer
 
 from custody_cli import output
 from custody_cli.errors import NO, usage
-from custody_cli.local import LocalStatus, local_stack, not_running
+from custody_cli.local import LocalStatus, not_running
 from custody_cli.options import Json, check_tenant, command, names
 from custody_cli.target import READ
+from custody_cli.wiring import wired
 
 SCOPES = frozenset(
     f"custody/{name}" for name in ("read", "write", "erase", "govern", "audit", "override")
@@ -25,6 +26,7 @@ class Index(StrEnum):
 
 @command
 def up(
+    ctx: typer.Context,
     *,
     index: Annotated[
         Index, typer.Option(help="opensearch needs Java 17 and Maven, or OPENSEARCH_URL.")
@@ -40,16 +42,18 @@ def up(
     as_json: Json = False,
 ) -> None:
     """Start the whole service on this machine and leave it running."""
-    started = local_stack().up(
-        index=index.value, model=model, port=port, opensearch_port=opensearch_port
+    started = (
+        wired(ctx)
+        .local_stack()
+        .up(index=index.value, model=model, port=port, opensearch_port=opensearch_port)
     )
     _tell(started, as_json=as_json)
 
 
 @command
-def down(*, as_json: Json = False) -> None:
+def down(ctx: typer.Context, *, as_json: Json = False) -> None:
     """Stop the local stack."""
-    stopped = local_stack().down()
+    stopped = wired(ctx).local_stack().down()
     if as_json:
         output.show_json({"stopped": stopped})
     else:
@@ -57,15 +61,16 @@ def down(*, as_json: Json = False) -> None:
 
 
 @command
-def status(*, as_json: Json = False) -> int:
+def status(ctx: typer.Context, *, as_json: Json = False) -> int:
     """Say whether the local stack runs, and where. Exit code 1 when it doesn't."""
-    found = local_stack().status()
+    found = wired(ctx).local_stack().status()
     _tell(found, as_json=as_json)
     return 0 if found.running else NO
 
 
 @command
 def token(
+    ctx: typer.Context,
     *,
     tenant: Annotated[str, typer.Option(help="The tenant claim.")],
     subject: Annotated[str, typer.Option(help="The sub claim.")],
@@ -85,7 +90,7 @@ def token(
         raise usage(
             f"There is no scope {unknown[0]!r}.", f"The scopes: {' '.join(sorted(SCOPES))}."
         )
-    stack = local_stack()
+    stack = wired(ctx).local_stack()
     found = stack.status()
     if not found.running:
         raise not_running(found.problems)

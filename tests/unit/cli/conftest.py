@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 
 from custody_cli.local import LocalStatus
 from custody_cli.main import app
+from custody_cli.wiring import Wiring
 from tests.support.fake_api import BUCKET, FakeApi
 
 STOPPED = LocalStatus(running=False)
@@ -68,10 +69,8 @@ def api() -> Iterator[FakeApi]:
 
 
 @pytest.fixture
-def no_stack(monkeypatch: pytest.MonkeyPatch) -> FakeStack:
-    stack = FakeStack()
-    monkeypatch.setattr("custody_cli.local_adapter.StackOnThisMachine", lambda: stack)
-    return stack
+def no_stack() -> FakeStack:
+    return FakeStack()
 
 
 @pytest.fixture
@@ -88,9 +87,9 @@ def stack(no_stack: FakeStack, api: FakeApi) -> FakeStack:
 
 
 @pytest.fixture
-def run() -> Callable[..., Result]:
+def run(no_stack: FakeStack) -> Callable[..., Result]:
     def invoke(*words: str) -> Result:
-        return CliRunner().invoke(app, list(words))
+        return CliRunner().invoke(app, list(words), obj=Wiring(local_stack=lambda: no_stack))
 
     return invoke
 

@@ -25,11 +25,8 @@ def test_erase_waits_until_every_copy_is_gone(stack, gate, api, run, run_json):
     assert len(api.calls("GET", "/v1/erasures/er-1")) == 2
 
 
-def test_an_erasure_that_does_not_finish_is_1_and_told(stack, gate, api, run_json, monkeypatch):
-    monkeypatch.setattr(
-        "custody_client.client.Client.erasure",
-        lambda self, erasure_id: {"erasure_id": erasure_id, "state": "PARTIAL", "artifacts": []},
-    )
+def test_an_erasure_that_does_not_finish_is_1_and_told(stack, gate, api, run_json):
+    api.never_erased = True
     code, told = run_json("erase", "gate", "--reason", "r", "--wait", "--timeout", "1")
     assert (code, told["state"]) == (1, "PARTIAL")
 
