@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 from custody_cli import output
 from custody_cli.commands.stack import Index
-from custody_cli.demo.running import FOLDER, DemoStack, demo_stack
-from custody_cli.demo.stage import Stage
+from custody_cli.demo.running import FOLDER, demo_stack
+from custody_cli.demo.stage import Running, Stage
 from custody_cli.demo.story import play
 from custody_cli.errors import NO
 from custody_cli.options import Json, command
@@ -24,8 +27,17 @@ from custody_local.progress import Progress
 INTERRUPTED = 130
 
 
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """``stack`` runs one of an index and a model for as long as its block does. A test hands over
+    another one, as ``obj`` of the program."""
+
+    stack: Callable[[str, str, Progress], AbstractContextManager[Running]] = demo_stack
+
+
 @command
 def demo(
+    ctx: typer.Context,
     *,
     index: Annotated[Index, typer.Option(help="opensearch needs Java 17 and Maven.")] = (
         Index.EMBEDDED
@@ -34,13 +46,14 @@ def demo(
     as_json: Json = False,
 ) -> int:
     """Run the main job for real on a stack of its own, check every claim, leave nothing running."""
+    wiring = ctx.ensure_object(Wiring)
     progress = Progress()
     began = time.monotonic()
     stage: Stage | None = None
-    running: DemoStack | None = None
+    running: Running | None = None
     interrupted = False
     try:
-        with demo_stack(index.value, model, progress) as running:
+        with wiring.stack(index.value, model, progress) as running:
             stage = Stage(running, progress, shown=not as_json)
             _play(stage)
     except KeyboardInterrupt:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, cast
@@ -63,10 +63,15 @@ class DemoStack:
 
 @contextmanager
 def demo_stack(
-    index: str, model: str, progress: Progress, *, folder: Path = FOLDER
+    index: str,
+    model: str,
+    progress: Progress,
+    *,
+    folder: Path = FOLDER,
+    make: Callable[..., Stack] = Stack,
 ) -> Iterator[DemoStack]:
     """Up for as long as the block runs; down on success, failure, Ctrl-C and SIGTERM."""
-    stack = Stack(folder, progress=progress)
+    stack = make(folder, progress=progress)
     with _terminated_as_interrupt():
         stack.down()  # what a killed demo may have left
         try:

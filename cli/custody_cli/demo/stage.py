@@ -30,7 +30,7 @@ class Person:
 
 
 class Running(Protocol):
-    """The stack, as far as the story needs it."""
+    """The stack, as far as the demo needs it."""
 
     api_url: str
     bucket: str
@@ -40,6 +40,10 @@ class Running(Protocol):
     def token(self, person: Person, scopes: tuple[str, ...]) -> str: ...
     def public_key(self) -> bytes:
         """DER of the ingestion key, as KMS tells it."""
+        ...
+
+    def leftovers(self) -> list[str]:
+        """What should have ended and has not."""
         ...
 
 

@@ -7,7 +7,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from custody_cli.demo import __main__ as program
 from custody_cli.demo import corpus, running
 from custody_cli.demo.checks import Checks
 from custody_cli.demo.signatures import verify
-from custody_cli.demo.stage import Person
+from custody_cli.demo.stage import Person, Running
 from custody_local.errors import LocalStackError
 from custody_local.progress import Progress
 from tests.support.fake_api import BUCKET, FakeApi
@@ -53,24 +53,17 @@ class FakeRunning:
 
 
 @pytest.fixture
-def permissive(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRunning]:
+def permissive() -> Iterator[FakeRunning]:
     with FakeApi() as api:
-        stand_in = FakeRunning(api)
-
-        @contextmanager
-        def stack(*_: object, **__: object) -> Iterator[FakeRunning]:
-            yield stand_in
-
-        monkeypatch.setattr(program, "demo_stack", stack)
-        yield stand_in
+        yield FakeRunning(api)
 
 
-def run_demo(*words: str) -> Any:
-    return CliRunner().invoke(program.app, list(words))
+def run_demo(stack: AbstractContextManager[Running], *words: str) -> Any:
+    return CliRunner().invoke(program.app, list(words), obj=program.Wiring(lambda *_: stack))
 
 
 def test_a_service_that_shows_everything_to_everybody_fails_the_demo(permissive: FakeRunning):
-    result = run_demo("--json")
+    result = run_demo(nullcontext(permissive), "--json")
     assert result.exit_code == 1
     report = json.loads(result.stdout)
     assert report["ok"] is False
@@ -89,27 +82,26 @@ def test_a_service_that_shows_everything_to_everybody_fails_the_demo(permissive:
 
 def test_what_is_left_running_fails_the_demo(permissive: FakeRunning):
     permissive.left = ["port 4567"]
-    report = json.loads(run_demo("--json").stdout)
+    report = json.loads(run_demo(nullcontext(permissive), "--json").stdout)
     assert {"claim": "nothing is left running", "ok": False, "seen": "port 4567"} in report[
         "checks"
     ]
 
 
 def test_the_failed_claims_are_said_to_a_person(permissive: FakeRunning):
-    result = run_demo()
+    result = run_demo(nullcontext(permissive))
     assert result.exit_code == 1
     assert "FAIL" in result.stderr
     assert "claims failed" in result.stderr
 
 
-def test_a_stack_that_does_not_start_is_2(monkeypatch: pytest.MonkeyPatch):
+def test_a_stack_that_does_not_start_is_2():
     @contextmanager
-    def stack(*_: object, **__: object) -> Iterator[None]:
+    def stack() -> Iterator[FakeRunning]:
         raise LocalStackError("make is not installed.")
         yield
 
-    monkeypatch.setattr(program, "demo_stack", stack)
-    result = run_demo()
+    result = run_demo(stack())
     assert result.exit_code == 2
     assert "make is not installed." in result.stderr
 
@@ -123,8 +115,11 @@ class FakeStack:
     def __init__(self, fails: bool = False) -> None:
         self.calls: list[str] = []
         self.fails = fails
+        self.signal_as_it_goes_down: signal.Signals | None = None
 
     def down(self) -> bool:
+        if self.signal_as_it_goes_down is not None:
+            os.kill(os.getpid(), self.signal_as_it_goes_down)
         self.calls.append("down")
         return True
 
@@ -143,52 +138,51 @@ class FakeStack:
 
 
 @pytest.fixture
-def fake_stack(monkeypatch: pytest.MonkeyPatch) -> FakeStack:
-    stack = FakeStack()
-    monkeypatch.setattr(running, "Stack", lambda *_, **__: stack)
-    return stack
+def fake_stack() -> FakeStack:
+    return FakeStack()
 
 
-def opened(tmp_path: Path) -> Any:
-    return running.demo_stack("embedded", "minilm", Progress(quiet=True), folder=tmp_path)
+def opened(fake_stack: FakeStack, tmp_path: Path) -> Any:
+    return running.demo_stack(
+        "embedded",
+        "minilm",
+        Progress(quiet=True),
+        folder=tmp_path,
+        make=lambda *_, **__: fake_stack,
+    )
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
 def test_the_stack_goes_down_whatever_ends_the_story(fake_stack, tmp_path, error):
-    with pytest.raises(error), opened(tmp_path):
+    with pytest.raises(error), opened(fake_stack, tmp_path):
         raise error
     assert fake_stack.calls == ["down", "up", "down"]
 
 
 def test_a_start_that_fails_is_cleaned_up(fake_stack, tmp_path):
     fake_stack.fails = True
-    with pytest.raises(LocalStackError), opened(tmp_path):
+    with pytest.raises(LocalStackError), opened(fake_stack, tmp_path):
         pass
     assert fake_stack.calls == ["down", "up", "down"]
 
 
 def test_a_termination_signal_cleans_up_as_ctrl_c_does(fake_stack, tmp_path):
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(KeyboardInterrupt), opened(tmp_path):
+    with pytest.raises(KeyboardInterrupt), opened(fake_stack, tmp_path):
         os.kill(os.getpid(), signal.SIGTERM)
     assert fake_stack.calls[-1] == "down"
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_a_second_ctrl_c_does_not_stop_the_clean_up(fake_stack, tmp_path, monkeypatch):
-    def interrupted_down() -> bool:
-        os.kill(os.getpid(), signal.SIGINT)
-        fake_stack.calls.append("down to the end")
-        return True
-
+def test_a_second_ctrl_c_does_not_stop_the_clean_up(fake_stack, tmp_path):
     def story() -> None:
-        with opened(tmp_path):
-            monkeypatch.setattr(fake_stack, "down", interrupted_down)
+        with opened(fake_stack, tmp_path):
+            fake_stack.signal_as_it_goes_down = signal.SIGINT
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         story()
-    assert fake_stack.calls[-1] == "down to the end"
+    assert fake_stack.calls == ["down", "up", "down"]
 
 
 # --- its parts ----------------------------------------------------------------------------------
