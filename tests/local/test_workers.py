@@ -81,7 +81,6 @@ def test_a_count_is_found_by_its_place_and_not_by_its_spelling(
 
 @pytest.mark.parametrize(("cores", "most"), [(1, 2), (2, 2), (8, 8), (None, 2)])
 def test_each_core_gets_a_worker_and_never_less_than_aws_allows(
-    monkeypatch: pytest.MonkeyPatch, cores: int | None, most: int
+    cores: int | None, most: int
 ) -> None:
-    monkeypatch.setattr(workers.os, "cpu_count", lambda: cores)
-    assert workers.here() == most
+    assert workers.on(cores) == most

@@ -76,10 +76,9 @@ def test_the_child_process_sees_no_secret(monkeypatch: pytest.MonkeyPatch, tmp_p
         "print(json.dumps({'rejected': told}))\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("custody.adapters.parsers.isolation._WORKER", "telling_worker")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "very-secret")
     with pytest.raises(Rejected) as told:
-        read_isolated(b"x", Media(PDF), Limits())
+        read_isolated(b"x", Media(PDF), Limits(), worker="telling_worker")
     assert told.value.code == "told"
     assert "PYTHONPATH" in told.value.detail
     assert "AWS" not in told.value.detail
@@ -92,10 +91,7 @@ def test_a_child_that_runs_out_of_memory_refuses_the_document(make_pdf: MakePdf)
     assert refused.value.code == "document-too-complex"
 
 
-def test_a_parser_that_cannot_load_blames_no_document(
-    monkeypatch: pytest.MonkeyPatch, make_pdf: MakePdf
-) -> None:
-    monkeypatch.setattr("custody.adapters.parsers.isolation._WORKER", "custody.missing")
+def test_a_parser_that_cannot_load_blames_no_document(make_pdf: MakePdf) -> None:
     with pytest.raises(Unavailable) as unavailable:
-        read_isolated(make_pdf(["x"]), Media(PDF), Limits())
+        read_isolated(make_pdf(["x"]), Media(PDF), Limits(), worker="custody.missing")
     assert unavailable.value.code == "parser-unavailable"

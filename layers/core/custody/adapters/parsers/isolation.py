@@ -24,13 +24,15 @@ _READY = b"ready\n"
 _WALL_SECONDS_A_CPU_SECOND = 4
 
 
-def read_isolated(content: bytes, kind: Media, limits: Limits) -> ParsedDocument:
-    """As ``reading.read``, and Rejected(document-too-complex) when the child ran out of time or
+def read_isolated(
+    content: bytes, kind: Media, limits: Limits, *, worker: str = _WORKER
+) -> ParsedDocument:
+    """As ``reading.read`` in a child that runs the module ``worker``, and Rejected(document-too-complex) when the child ran out of time or
     memory or died; Unavailable(parser-unavailable) when it couldn't even start."""
     request = json.dumps({"limits": asdict(limits), "media": asdict(kind)}).encode("ascii")
     try:
         done = subprocess.run(
-            [sys.executable, "-P", "-m", _WORKER],
+            [sys.executable, "-P", "-m", worker],
             input=request + b"\n" + content,
             capture_output=True,
             timeout=limits.seconds * _WALL_SECONDS_A_CPU_SECOND,
