@@ -135,8 +135,11 @@ class PrincipalSettings(_Group):
     max_token_age_seconds: int = Field(default=3600, ge=60, le=86400)
 
 
-class LimitSettings(_Group):
+class ObjectSettings(_Group):
     max_object_bytes: int = Field(default=50_000_000, ge=1)
+
+
+class WaitSettings(_Group):
     publish_wait_seconds: float = Field(default=15.0, ge=0, le=25)
 
 
@@ -150,7 +153,8 @@ SETTINGS_OF_FUNCTION: dict[str, tuple[type[_Group], ...]] = {
         IndexSettings,
         ParseQueueSettings,
         PublishQueueSettings,
-        LimitSettings,
+        ObjectSettings,
+        WaitSettings,
     ),
     "accept": (
         LedgerSettings,
@@ -159,9 +163,9 @@ SETTINGS_OF_FUNCTION: dict[str, tuple[type[_Group], ...]] = {
         ParseQueueSettings,
         PublishQueueSettings,
         EraseQueueSettings,
-        LimitSettings,
+        ObjectSettings,
     ),
-    "parse": (LedgerSettings, BucketSettings, ModelSettings, EmbedQueueSettings, LimitSettings),
+    "parse": (LedgerSettings, BucketSettings, ModelSettings, EmbedQueueSettings, ObjectSettings),
     "embed": (LedgerSettings, BucketSettings, ModelSettings, PublishQueueSettings),
     "publish": (
         LedgerSettings,

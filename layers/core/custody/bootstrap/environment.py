@@ -202,11 +202,11 @@ class EnvironmentLimits:
 
     @property
     def max_object_bytes(self) -> int:
-        return self._env(env.LimitSettings).max_object_bytes
+        return self._env(env.ObjectSettings).max_object_bytes
 
     @property
     def publish_wait_seconds(self) -> float:
-        return self._env(env.LimitSettings).publish_wait_seconds
+        return self._env(env.WaitSettings).publish_wait_seconds
 
     @property
     def max_token_age(self) -> timedelta:

@@ -132,7 +132,7 @@ class Service:
         from custody.application.ingestion.change_acl import ChangeAcl
 
         ports = self._ports
-        return ChangeAcl(ports.ledger, ports.jobs("parse", "publish"), self._waiting)
+        return ChangeAcl(ports.ledger, ports.jobs("publish"), self._waiting)
 
     @cached_property
     def uploads(self) -> Uploads:
