@@ -21,8 +21,6 @@ class CachedEmbedder:
         self._embedder = embedder
         self._db = sqlite3.connect(path)
         self._db.execute("CREATE TABLE IF NOT EXISTS vectors (id BLOB PRIMARY KEY, v BLOB)")
-        self.hits = 0
-        self.misses = 0
 
     @property
     def revision(self) -> str:
@@ -58,9 +56,7 @@ class CachedEmbedder:
     def _find(self, identity: bytes) -> Vector | None:
         row = self._db.execute("SELECT v FROM vectors WHERE id = ?", (identity,)).fetchone()
         if row is None:
-            self.misses += 1
             return None
-        self.hits += 1
         return np.frombuffer(row[0], dtype=np.float32)
 
     def _keep(self, fresh: Sequence[tuple[bytes, Vector | None]]) -> None:

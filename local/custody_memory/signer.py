@@ -7,18 +7,11 @@ from __future__ import annotations
 
 import hashlib
 from datetime import datetime
-from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
 from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-    load_pem_private_key,
-)
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from custody.domain.model import Envelope, KeyState, VerificationKey
 from custody.domain.provenance.dsse import pae
@@ -51,21 +44,6 @@ class LocalSigner:
     @classmethod
     def generate(cls, purpose: str, *, not_before: datetime) -> LocalSigner:
         return cls(ec.generate_private_key(ec.SECP256R1()), purpose, not_before=not_before)
-
-    @classmethod
-    def from_pem(cls, path: Path, purpose: str, *, not_before: datetime) -> LocalSigner:
-        """Raises ConfigurationError for a file that holds no unencrypted P-256 private key."""
-        try:
-            key = load_pem_private_key(path.read_bytes(), password=None)
-        except (OSError, ValueError, TypeError) as error:
-            raise ConfigurationError(f"{path.name} holds no private key in PEM: {error}") from None
-        if not isinstance(key, ec.EllipticCurvePrivateKey):
-            raise ConfigurationError(f"{path.name} holds another kind of key than ECDSA P-256.")
-        return cls(key, purpose, not_before=not_before)
-
-    def private_pem(self) -> bytes:
-        """PKCS #8 in PEM, unencrypted: the caller guards it."""
-        return self._private_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
     def sign(self, payload_type: str, payload: bytes) -> Envelope:
         digest = hashlib.sha256(pae(payload_type, payload)).digest()

@@ -22,8 +22,6 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
 )
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
-    NoEncryption,
-    PrivateFormat,
     PublicFormat,
     load_pem_public_key,
 )
@@ -226,41 +224,9 @@ def test_a_kms_key_is_named_by_its_arn_only(name: str) -> None:
         KmsSigner(None, name, "ingestion", FixedClock())  # type: ignore[arg-type]  # refused before it is used
 
 
-# the local key's file
-
-
-def test_a_local_key_comes_back_from_its_file(tmp_path: Path) -> None:
-    made = LocalSigner.generate("ingestion", not_before=NOW)
-    file = tmp_path / "key.pem"
-    file.write_bytes(made.private_pem())
-    read = LocalSigner.from_pem(file, "ingestion", not_before=NOW)
-    assert read.verification_key() == made.verification_key()
-    assert VERIFIER.verify(read.sign("t", b"p"), made.verification_key())
-
-
-def _pem(key: Ed25519PrivateKey | ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        None,
-        b"",
-        b"no key",
-        _pem(Ed25519PrivateKey.generate()),
-        _pem(ec.generate_private_key(ec.SECP384R1())),
-    ],
-    ids=["no file", "empty", "nonsense", "Ed25519", "P-384"],
-)
-def test_a_file_without_a_p_256_key_is_a_fault_of_the_deployment(
-    tmp_path: Path, content: bytes | None
-) -> None:
-    file = tmp_path / "key.pem"
-    if content is not None:
-        file.write_bytes(content)
+def test_a_local_key_lies_on_p_256_only() -> None:
     with pytest.raises(ConfigurationError):
-        LocalSigner.from_pem(file, "ingestion", not_before=NOW)
+        LocalSigner(ec.generate_private_key(ec.SECP384R1()), "ingestion", not_before=NOW)
 
 
 # what the verifier takes

@@ -28,7 +28,6 @@ class                  status  codes
                                acl-too-wide, empty-document, invalid-path, reserved-document-id,
                                query-not-embeddable, reply-too-large, idempotency-key-reused; and
                                the code of Rejected when a posted document was rejected
-``TooManyRequests``    429     throttled
 ``Unavailable``        503     unavailable, index-unavailable, index-mapping-mismatch,
                                model-revision-mismatch, ledger-unavailable, policy-unavailable,
                                model-unavailable, store-unavailable, queue-unavailable,
@@ -129,11 +128,6 @@ class UnsupportedMedia(CustodyError):
 class Unprocessable(CustodyError):
     status = 422
     default_code = "invalid-field"
-
-
-class TooManyRequests(CustodyError):
-    status = 429
-    default_code = "throttled"
 
 
 class Unavailable(CustodyError):

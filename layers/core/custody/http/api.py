@@ -28,7 +28,7 @@ from custody.http.problem import PROBLEM_TYPE, problem
 type Event = Mapping[str, Any]
 type Response = dict[str, object]
 
-_RETRY_AFTER = {429: "1", 503: "5"}
+_RETRY_AFTER = {503: "5"}
 MAX_REPLY_BYTES = 6 * 1024 * 1024
 
 

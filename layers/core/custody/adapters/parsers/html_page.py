@@ -77,11 +77,6 @@ def read_html(text: str, limits: Limits) -> Draft:
     return page.draft(active or _ACTIVE_TAG.search(text) is not None)
 
 
-def tag_count(text: str) -> int:
-    """How many tags open: the cost of parsing grows with its square at worst."""
-    return sum(1 for found in _START_TAG.finditer(text) if not found.group(1))
-
-
 def _refuse_bomb(text: str, depth: int) -> None:
     """Refuse what opens more elements than a browser would nest.
 

@@ -15,11 +15,6 @@ def compare(left: str, right: str) -> int:
     return (first > second) - (first < second)
 
 
-def newer(event: str, seen: str | None) -> bool:
-    """True when nothing was seen yet, or what was seen is older."""
-    return seen is None or compare(event, seen) > 0
-
-
 def latest(left: str | None, right: str | None) -> str | None:
     if left is None or right is None:
         return right if left is None else left

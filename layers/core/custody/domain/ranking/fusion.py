@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -57,13 +57,6 @@ def ranker(method: str, legs: int) -> str:
     """The name under which a reputation policy keeps the bounds of this scale of scores: what two
     legs sum to is twice what one can reach."""
     return "rrf-single" if method == "rrf" and legs == 1 else method
-
-
-def by_score(leg: Leg) -> list[Scored]:
-    """Sorted by (-score, chunk_id): one order for tied scores, whatever shard or index they came
-    from. Raises as ``fuse`` does."""
-    _check(leg)
-    return sorted(leg, key=_descending)
 
 
 def fuse(
@@ -134,15 +127,6 @@ def normalize_scores(leg: Leg) -> list[Scored]:
     if span == 0:  # so close that half the difference is no number
         return [(chunk_id, float(score == high)) for chunk_id, score in leg]
     return [(chunk_id, (score / 2 - low / 2) / span) for chunk_id, score in leg]
-
-
-def roll_up(ranked: Leg, parents: Mapping[str, str]) -> list[Scored]:
-    """From chunks to their documents or sources: each parent once, where its best chunk stands,
-    with that chunk's score; more chunks give no more. KeyError for a chunk without a parent."""
-    best: dict[str, float] = {}
-    for chunk_id, score in ranked:
-        best.setdefault(parents[chunk_id], score)
-    return list(best.items())
 
 
 def _descending(item: Scored) -> tuple[float, str]:
