@@ -75,14 +75,26 @@ test-iam: setup tools model ## the main path end to end with every role held to 
 	CUSTODY_TEST_ENFORCE_IAM=1 $(PYTEST) --dist loadfile -m e2e tests/e2e/main_path
 
 # --- checks -----------------------------------------------------------------------------------
-.PHONY: lint format
-lint: setup tools ## ruff, mypy, import rules, template checks
+.PHONY: lint lint-style lint-types lint-imports lint-template format hooks
+lint: lint-style lint-types lint-imports lint-template ## ruff, mypy, import rules, template checks
+
+# .pre-commit-config.yaml runs the same four before a commit.
+lint-style: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+lint-types: setup
 	$(BIN)/mypy
+
+lint-imports: setup
 	$(BIN)/lint-imports
+
+lint-template: setup tools
 	$(BIN)/cfn-lint template.yaml $(wildcard templates/*.yaml)
 	.local/venvs/sam/bin/sam validate --lint --template template.yaml --region us-east-1
+
+hooks: setup ## let git run `make lint` before each commit
+	$(BIN)/pre-commit install
 
 format: setup ## rewrite the code in the project's format
 	$(BIN)/ruff check --fix .
