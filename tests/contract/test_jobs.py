@@ -13,8 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from custody.adapters import sqs_jobs
-from custody.adapters.sqs_jobs import SqsJobs, decode, encode
-from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, Job, ParseJob, PublishJob
+from custody.adapters.sqs_jobs import SqsJobs
+from custody.domain.jobs import (
+    CleanupJob,
+    EmbedJob,
+    EraseJob,
+    Job,
+    ParseJob,
+    PublishJob,
+    decode,
+    encode,
+)
 from custody.domain.model import DocumentKey
 from custody.errors import ConfigurationError, IntegrityError, Unavailable
 from custody_memory.jobs import MemoryJobs

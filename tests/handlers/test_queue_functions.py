@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from custody.adapters.sqs_jobs import encode
 from custody.application.erasure.request import ErasureRequest
 from custody.application.failure import Failure
 from custody.application.ingestion.change_acl import AclRequest
-from custody.domain.jobs import EmbedJob, ParseJob, PublishJob
+from custody.domain.jobs import EmbedJob, ParseJob, PublishJob, encode
 from custody.domain.ledger.drops import DropState
 from custody.domain.model import DocumentKey, SourceKey, VersionState
 from tests.support.functions import event, events, load

@@ -17,10 +17,9 @@ from aws_lambda_powertools.utilities.batch import (
 )
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
-from custody.adapters.sqs_jobs import decode
 from custody.application.failure import Failure
 from custody.counts import emit
-from custody.domain.jobs import Job
+from custody.domain.jobs import Job, decode
 from custody.errors import CustodyError, IntegrityError
 
 type BatchReply = Mapping[str, object]

@@ -1,25 +1,27 @@
-"""Jobs on SQS queues, and their JSON form.
-
-A body is one flat JSON object: ``kind``, ``tenant``, ``document_id`` and the job's own fields.
-"""
+"""Jobs on SQS queues."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from custody.domain import strict_json
-from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, Job, ParseJob, PublishJob
-from custody.domain.model import DocumentKey
-from custody.errors import ConfigurationError, IntegrityError, Unavailable
+from custody.domain.jobs import (
+    CleanupJob,
+    EmbedJob,
+    EraseJob,
+    Job,
+    ParseJob,
+    PublishJob,
+    encode,
+    kind_of,
+)
+from custody.errors import ConfigurationError, Unavailable
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
@@ -28,15 +30,6 @@ if TYPE_CHECKING:
 _BATCH = 10  # the API's limit for SendMessageBatch
 _TRIES = 4
 _FIRST_PAUSE = 0.1  # seconds, doubled at each repeat
-_KINDS: Mapping[str, type[Job]] = {
-    "parse": ParseJob,
-    "embed": EmbedJob,
-    "publish": PublishJob,
-    "erase": EraseJob,
-    "cleanup": CleanupJob,
-}
-_NAMES: Mapping[type[Job], str] = {kind: name for name, kind in _KINDS.items()}
-_FROM_ONE = frozenset({"version"})
 
 
 def connect(
@@ -57,56 +50,6 @@ def connect(
             tcp_keepalive=True,
         ),
     )
-
-
-def encode(job: Job) -> str:
-    own = {field.name: getattr(job, field.name) for field in fields(job) if field.name != "key"}
-    return json.dumps(
-        {
-            "kind": _NAMES[type(job)],
-            "tenant": job.key.tenant,
-            "document_id": job.key.document_id,
-            **own,
-        },
-        ensure_ascii=False,
-        separators=(",", ":"),
-    )
-
-
-def decode(body: str) -> Job:
-    """Raises IntegrityError(malformed-job) on anything but exactly what ``encode`` writes."""
-    try:
-        message = strict_json.read(body)
-    except strict_json.NotStrict as error:
-        raise _malformed("no JSON") from error
-    if not isinstance(message, dict):
-        raise _malformed("no object")
-    name = message.pop("kind", None)
-    kind = _KINDS.get(name) if isinstance(name, str) else None
-    if kind is None:
-        raise _malformed("an unknown kind")
-    own = [field for field in fields(kind) if field.name != "key"]
-    if set(message) != {"tenant", "document_id"} | {field.name for field in own}:
-        raise _malformed("other fields than its kind has")
-    for field in own:
-        _check(field.name, message[field.name], number=field.type == "int")
-    tenant, document_id = message.pop("tenant"), message.pop("document_id")
-    _check("tenant", tenant, number=False)
-    _check("document_id", document_id, number=False)
-    return kind(key=DocumentKey(tenant, document_id), **message)
-
-
-def _check(name: str, value: object, *, number: bool) -> None:
-    if number:
-        least = 1 if name in _FROM_ONE else 0
-        if type(value) is not int or value < least:
-            raise _malformed(f"a wrong {name}")
-    elif not isinstance(value, str) or not value:
-        raise _malformed(f"a wrong {name}")
-
-
-def _malformed(what: str) -> IntegrityError:
-    return IntegrityError(f"The job has {what}.", code="malformed-job")
 
 
 class SqsJobs:
@@ -139,7 +82,7 @@ class SqsJobs:
             queue = self._queues[type(job)]
             if not queue:
                 raise ConfigurationError(
-                    f"No queue is set for {_NAMES[type(job)]} jobs.", code="queue-missing"
+                    f"No queue is set for {kind_of(job)} jobs.", code="queue-missing"
                 )
             bodies[queue].append(encode(job))
         for queue, waiting in bodies.items():

@@ -1,10 +1,17 @@
-"""Messages on the queues. Each names what to do by reference: no text travels on a queue."""
+"""Messages on the queues. Each names what to do by reference: no text travels on a queue.
+
+A body is one flat JSON object: ``kind``, ``tenant``, ``document_id`` and the job's own fields.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 
+from custody.domain import strict_json
 from custody.domain.model import DocumentKey
+from custody.errors import IntegrityError
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +58,68 @@ class CleanupJob:
 
 
 type Job = ParseJob | EmbedJob | PublishJob | EraseJob | CleanupJob
+
+_KINDS: Mapping[str, type[Job]] = {
+    "parse": ParseJob,
+    "embed": EmbedJob,
+    "publish": PublishJob,
+    "erase": EraseJob,
+    "cleanup": CleanupJob,
+}
+_NAMES: Mapping[type[Job], str] = {kind: name for name, kind in _KINDS.items()}
+_FROM_ONE = frozenset({"version"})
+
+
+def kind_of(job: Job) -> str:
+    """The kind under which a body names it."""
+    return _NAMES[type(job)]
+
+
+def encode(job: Job) -> str:
+    own = {field.name: getattr(job, field.name) for field in fields(job) if field.name != "key"}
+    return json.dumps(
+        {
+            "kind": kind_of(job),
+            "tenant": job.key.tenant,
+            "document_id": job.key.document_id,
+            **own,
+        },
+        ensure_ascii=False,
+        separators=(",", ":"),
+    )
+
+
+def decode(body: str) -> Job:
+    """Raises IntegrityError(malformed-job) on anything but exactly what ``encode`` writes."""
+    try:
+        message = strict_json.read(body)
+    except strict_json.NotStrict as error:
+        raise _malformed("no JSON") from error
+    if not isinstance(message, dict):
+        raise _malformed("no object")
+    name = message.pop("kind", None)
+    kind = _KINDS.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise _malformed("an unknown kind")
+    own = [field for field in fields(kind) if field.name != "key"]
+    if set(message) != {"tenant", "document_id"} | {field.name for field in own}:
+        raise _malformed("other fields than its kind has")
+    for field in own:
+        _check(field.name, message[field.name], number=field.type == "int")
+    tenant, document_id = message.pop("tenant"), message.pop("document_id")
+    _check("tenant", tenant, number=False)
+    _check("document_id", document_id, number=False)
+    return kind(key=DocumentKey(tenant, document_id), **message)
+
+
+def _check(name: str, value: object, *, number: bool) -> None:
+    if number:
+        least = 1 if name in _FROM_ONE else 0
+        if type(value) is not int or value < least:
+            raise _malformed(f"a wrong {name}")
+    elif not isinstance(value, str) or not value:
+        raise _malformed(f"a wrong {name}")
+
+
+def _malformed(what: str) -> IntegrityError:
+    return IntegrityError(f"The job has {what}.", code="malformed-job")
