@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from custody.domain.model import Outcome
+from custody.domain.provenance.digests import text_sha256
 from custody.domain.text.evidence_envelope import (
     NOTICE,
     EnvelopeItem,
     evidence_envelope,
-    text_sha256,
 )
 from custody.errors import IntegrityError
 

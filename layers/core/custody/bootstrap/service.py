@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from custody.application.ingestion.publish import Publish
     from custody.application.ingestion.rejecting import Rejecting
     from custody.application.ingestion.uploads import Uploads
+    from custody.application.ingestion.waiting import Waiting
     from custody.application.ports import Authorizer, Clock, Cursors, Jobs
     from custody.application.reading.answer import Answers
     from custody.application.reading.documents import Documents
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from custody.application.reading.read_trace import ReadTrace
     from custody.application.reading.retrieval import Policies, Retriever
     from custody.application.reading.search import Search
-    from custody.application.waiting import Waiting
     from custody.bootstrap.ports import Limits, Ports
 
 
@@ -101,7 +101,7 @@ class Service:
 
     @cached_property
     def _waiting(self) -> Waiting:
-        from custody.application.waiting import Waiting
+        from custody.application.ingestion.waiting import Waiting
 
         return Waiting(self._ports.clock, self._ports.sleep, self._limits.publish_wait_seconds)
 

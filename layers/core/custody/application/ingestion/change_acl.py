@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from custody.application.callers import Seen, find, require
+from custody.application.ingestion.waiting import Waiting
 from custody.application.ports import HeadReads, Jobs, LedgerReads, Narrowing
 from custody.application.races import again_when_moved
-from custody.application.waiting import Waiting
 from custody.domain.intake import validation
 from custody.domain.jobs import PublishJob
 from custody.domain.ledger import sources

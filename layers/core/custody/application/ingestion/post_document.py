@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from custody.application.callers import no_such_document
 from custody.application.ingestion.accept_document import Accept, DocumentRequest
 from custody.application.ingestion.admission import Admission
+from custody.application.ingestion.waiting import Waiting
 from custody.application.ports import ChunkCounts, VersionReads
-from custody.application.waiting import Waiting
 from custody.domain.index.candidates import Space
 from custody.domain.model import Principal, VersionRecord, VersionState
 from custody.errors import Unprocessable

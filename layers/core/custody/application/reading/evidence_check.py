@@ -42,8 +42,8 @@ from custody.domain.model import (
 )
 from custody.domain.provenance import identifiers, merkle, statement
 from custody.domain.provenance.canonical import leaf_of
+from custody.domain.provenance.digests import text_sha256
 from custody.domain.provenance.statement import Statement
-from custody.domain.text.evidence_envelope import text_sha256
 from custody.errors import IntegrityError, Unauthenticated
 
 EVIDENCE_PURPOSE = "ingestion"

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from custody.domain.checks import is_finite_number, is_name
+from custody.domain.ranking.checks import is_finite_number, is_name
 from custody.errors import IntegrityError
 
 type Scored = tuple[str, float]

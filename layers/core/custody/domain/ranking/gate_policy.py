@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from custody.domain.checks import is_finite_number
+from custody.domain.ranking.checks import is_finite_number
 from custody.errors import IntegrityError
 
 PRESETS = ("strict", "balanced", "lenient")

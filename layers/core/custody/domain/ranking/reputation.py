@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from custody.domain.checks import is_finite_number, is_name
 from custody.domain.model import SourceKey
+from custody.domain.ranking.checks import is_finite_number, is_name
 from custody.errors import IntegrityError
 
 

@@ -13,13 +13,13 @@ gives the exact text, whose SHA-256 stands beside it.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from custody.domain.model import Outcome
+from custody.domain.provenance.digests import text_sha256
 from custody.errors import IntegrityError
 
 NOTICE = (
@@ -44,11 +44,6 @@ class EnvelopeItem:
     source_id: str
     outcome: Outcome
     text: str
-
-
-def text_sha256(text: str) -> str:
-    """Hex SHA-256 of the text in UTF-8: the digest that results and envelopes show."""
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def evidence_envelope(items: Sequence[EnvelopeItem]) -> str:
