@@ -21,6 +21,7 @@ from tests.architecture.template_facts import (
     of_type,
     referenced,
     statements,
+    variables,
 )
 
 QUEUES = of_type("AWS::SQS::Queue")
@@ -221,6 +222,38 @@ def test_only_publication_may_sign_evidence_and_only_deployment_policies() -> No
         for resource in as_list(statement["Resource"])
     }
     assert signers == {("publish", "IngestionKey"), ("bootstrap", "PolicyKey")}
+
+
+# Resources that a function is told of by a variable, and may then use.
+TOLD = ("AWS::DynamoDB::Table", "AWS::SQS::Queue", "AWS::KMS::Key")
+
+
+def named_in(value: Any) -> set[str]:
+    """The tables, queues and keys that a part of the template names."""
+    found = re.findall(r'"(?:Ref|Fn::GetAtt)": \[?"(\w+)"|\$\{(\w+)\.Arn\}', json.dumps(value))
+    resources = document()["Resources"]
+    names = {name for pair in found for name in pair if name in resources}
+    return {name for name in names if resources[name]["Type"] in TOLD}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_may_use_the_tables_queues_and_keys_that_it_is_told_of(name: str) -> None:
+    allowed = {n for s in statements(FUNCTIONS[name]) for n in named_in(s["Resource"])}
+    assert allowed == named_in(variables(FUNCTIONS[name]))
+
+
+def test_only_what_lists_may_query_and_only_what_lists_heads_or_sources_the_index() -> None:
+    def querying(part: str) -> set[str]:
+        return {
+            name
+            for name in FUNCTIONS
+            for statement in statements(FUNCTIONS[name])
+            if "dynamodb:Query" in as_list(statement["Action"])
+            and part in json.dumps(statement["Resource"])
+        }
+
+    assert querying("LedgerTable") == {"documents", "accept", "publish", "govern"}
+    assert querying("/index/*") == {"documents", "govern"}
 
 
 def test_what_meets_hostile_files_can_neither_sign_nor_publish() -> None:
