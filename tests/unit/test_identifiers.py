@@ -76,13 +76,14 @@ def test_the_shorter_sequencer_is_padded_with_zeros_on_the_right() -> None:
     assert sequencer.compare("0056", "0055AED6DCD90281E5") > 0
     assert sequencer.compare("0055", "00550000") == 0
     assert sequencer.compare("00aB", "00Ab") == 0
+    assert sequencer.compare("0A", "09FF") > 0
+    assert sequencer.compare("09", "09") == 0
+    assert sequencer.compare("09", "0A") < 0
 
 
-def test_nothing_seen_means_newer_and_a_repeat_is_not() -> None:
-    assert sequencer.newer("00", None)
-    assert sequencer.newer("0A", "09FF")
-    assert not sequencer.newer("09", "09")
-    assert not sequencer.newer("09", "0A")
+def test_nothing_seen_means_that_the_other_event_is_the_latest() -> None:
+    assert sequencer.latest("00", None) == sequencer.latest(None, "00") == "00"
+    assert sequencer.latest(None, None) is None
 
 
 @given(st.lists(st.text("0123456789ABCDEF", min_size=1, max_size=20), min_size=1))
