@@ -12,10 +12,10 @@ from typing import Any, Protocol, get_type_hints
 import custody.application
 from custody.adapters.dynamodb import layout
 from custody.application.erasure.places import Place
-from custody.application.erasure.stores import STORES
 from custody.domain.model import DocumentKey, SourceKey
 from custody.domain.storage import object_keys
 from tests.architecture import template_facts
+from tests.architecture.erasure_of_stores import STORES
 from tests.support.ingest_world import World
 
 KEPT_BY = {

@@ -1,6 +1,7 @@
 """The places that hold copies of a document: each erases its own and reads back that they are gone.
 
-Which store is visited by which place, and which needs none, is told in ``erasure.stores``.
+Which place visits which store, and which store needs none, is told in
+``tests/architecture/erasure_of_stores.py``.
 """
 
 from __future__ import annotations
