@@ -59,7 +59,7 @@ class Fixture:
 
     def faulty(self, **faults: Any) -> tuple[DynamoLedger, Faulty]:
         client = Faulty(self.client, faults)
-        ledger = DynamoLedger(client, self.table, pacing=Time().pacing())  # type: ignore[arg-type]
+        ledger = DynamoLedger(client, self.table, pacing=Time().pacing())  # type: ignore[arg-type]  # stands for the client
         return ledger, client
 
 
@@ -343,7 +343,7 @@ def test_a_read_that_stays_throttled_is_unavailable_within_its_deadline(stack: F
     clock = Time()
     client = Faulty(stack.client, {"batch_get_item": repeat(THROTTLED)})
     pacing = replace(clock.pacing(), attempts=10_000, deadline_seconds=3)
-    ledger = DynamoLedger(client, stack.table, pacing=pacing)  # type: ignore[arg-type]
+    ledger = DynamoLedger(client, stack.table, pacing=pacing)  # type: ignore[arg-type]  # stands for the client
     with pytest.raises(Unavailable) as unavailable:
         ledger_view(ledger)
     assert unavailable.value.code == "ledger-unavailable"
@@ -379,7 +379,7 @@ def test_a_reply_above_sixteen_megabytes_comes_in_pieces(aws_credentials: None) 
         client = connect()
         create_tables(client, ledger="ledger")
         faulty = Faulty(client, {})
-        ledger = DynamoLedger(faulty, "ledger")  # type: ignore[arg-type]
+        ledger = DynamoLedger(faulty, "ledger")  # type: ignore[arg-type]  # stands for the client
         ledger.put_key(records.key())
         keys = [DocumentKey("acme", f"d{number}") for number in range(90)]
         for key in keys:

@@ -286,7 +286,7 @@ class TestIdempotency:
         sent = len(world.queue.sent)
         world.post_document(WRITER, document("leave-policy", "Changed by another request."))
         assert invoke("documents", event("documents/put-idempotent")) == first
-        assert world.ledger.head(DocumentKey(TENANT, "leave-policy")).version == 2  # type: ignore[union-attr]
+        assert world.ledger.head(DocumentKey(TENANT, "leave-policy")).version == 2  # type: ignore[union-attr]  # it is there
         assert len(world.queue.sent) > sent
 
     def test_another_body_is_refused(self, invoke: Any, world: World) -> None:

@@ -98,7 +98,7 @@ def _prepare(world: World, name: str) -> None:
         return
     world.post_document(WRITER, request("guide", "The\nguide."))
     if function in ("embed", "publish"):
-        world.parse(world.queue.sent[0])  # type: ignore[arg-type]
+        world.parse(world.queue.sent[0])  # type: ignore[arg-type]  # a parse job
     if function == "publish":
         world.handle(world.queue.sent[1])
     if function == "propagate":
@@ -116,7 +116,7 @@ def test_the_chain_from_a_drop_to_a_live_document(invoke: Any, world: World) -> 
 def test_good_records_beside_a_malformed_one_are_done_once(invoke: Any, world: World) -> None:
     world.drop("notes.txt", b"Some notes.")
     assert invoke("accept/mixed") == [2, 4]
-    assert world.ledger.drop(WIKI, "notes.txt").version == 1  # type: ignore[union-attr]
+    assert world.ledger.drop(WIKI, "notes.txt").version == 1  # type: ignore[union-attr]  # it is there
     assert len(world.queue.sent) == 1
 
 
@@ -143,7 +143,7 @@ def test_a_forged_sidecar_is_rejected_and_the_file_is_not_served(invoke: Any, wo
 def test_a_path_with_dots_is_rejected_where_it_is(invoke: Any, world: World) -> None:
     world.drop("../secrets.txt", b"x")
     assert invoke("accept/dotdot") == []
-    assert world.ledger.drop(WIKI, "../secrets.txt").reasons == ("invalid-path",)  # type: ignore[union-attr]
+    assert world.ledger.drop(WIKI, "../secrets.txt").reasons == ("invalid-path",)  # type: ignore[union-attr]  # it is there
 
 
 def test_a_failed_message_is_told_with_its_reason(
@@ -159,7 +159,7 @@ def test_an_index_that_is_down_brings_the_publish_jobs_back(invoke: Any, world: 
     _prepare(world, "publish/job")
     world.index.down = True
     assert invoke("publish/job") == [1]
-    assert world.ledger.version(GUIDE, 1).state is VersionState.PENDING  # type: ignore[union-attr]
+    assert world.ledger.version(GUIDE, 1).state is VersionState.PENDING  # type: ignore[union-attr]  # it is there
     world.index.down = False
     assert invoke("publish/job") == []
     assert world.texts() == {"The", "guide."}

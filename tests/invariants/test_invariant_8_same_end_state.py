@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from custody.application.erasure.request import ErasureRequest
+from custody.application.ingestion.accept_drop import DropEvent
 from custody.application.ingestion.change_acl import AclRequest
 from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, Job, ParseJob, PublishJob
 from custody.domain.ledger.erasures import ErasureState
@@ -40,7 +41,7 @@ class Scenario:
     def run(self, world: World, *, seed: int | None = None) -> None:
         shuffle = random.Random(seed) if seed is not None else None
         for step in self.steps:
-            _until_done(lambda step=step: step(world))  # type: ignore[misc]
+            _until_done(lambda step=step: step(world))  # type: ignore[misc]  # bound now
             _drain(world, shuffle)
         if shuffle is not None:
             _deliver_everything_again(world, shuffle)
@@ -117,23 +118,23 @@ def post(text: str, **changes: Any) -> Step:
 
 def dropped(name: str, body: bytes) -> Step:
     """The upload happens once; its event is delivered until it is done."""
-    told: dict[int, object] = {}
+    told: dict[int, DropEvent | None] = {}
 
     def step(world: World) -> object:
         event = told.setdefault(id(world), None) or world.drop(name, body)
         told[id(world)] = event
-        return world.accept_drop(event)  # type: ignore[arg-type]
+        return world.accept_drop(event)
 
     return step
 
 
 def undropped(name: str) -> Step:
-    told: dict[int, object] = {}
+    told: dict[int, DropEvent | None] = {}
 
     def step(world: World) -> object:
         event = told.setdefault(id(world), None) or world.undrop(name)
         told[id(world)] = event
-        return world.accept_drop(event)  # type: ignore[arg-type]
+        return world.accept_drop(event)
 
     return step
 

@@ -77,7 +77,7 @@ def key_with(**changes: Any) -> LedgerView:
 
 def resigned(by: Any = SIGNER, **changes: object) -> LedgerView:
     """The statement with one claim changed, signed again, the head pointing to it."""
-    value: Any = parse_json(HEAD.envelope.payload)  # type: ignore[union-attr]
+    value: Any = parse_json(HEAD.envelope.payload)  # type: ignore[union-attr]  # it is there
     value["predicate"].update(changes)
     payload = canonical_json(value)
     return head_with(
@@ -222,7 +222,7 @@ def _envelope(**changes: Any) -> LedgerView:
         (_envelope(payload=b"{}"), Outcome.TAMPERED, "signature-mismatch"),
         (_envelope(signature=b""), Outcome.TAMPERED, "signature-mismatch"),
         (
-            _envelope(signature=HEAD.envelope.signature[:-1] + b"\x00"),  # type: ignore[union-attr]
+            _envelope(signature=HEAD.envelope.signature[:-1] + b"\x00"),  # type: ignore[union-attr]  # it is there
             Outcome.TAMPERED,
             "signature-mismatch",
         ),
@@ -232,7 +232,7 @@ def _envelope(**changes: Any) -> LedgerView:
             head_with(
                 envelope=SIGNER.sign(
                     "application/vnd.custody.policy+json",
-                    HEAD.envelope.payload,  # type: ignore[union-attr]
+                    HEAD.envelope.payload,  # type: ignore[union-attr]  # it is there
                 )
             ),
             Outcome.TAMPERED,

@@ -39,17 +39,17 @@ def work(world: World) -> None:
     while world.queue.pending:
         waiting: list[Job] = []
         world.queue.drain(dict.fromkeys(KINDS, waiting.append))
-        at_once(lambda job=job: world.handle(job) for job in waiting * 2)  # type: ignore[misc]
+        at_once(lambda job=job: world.handle(job) for job in waiting * 2)  # type: ignore[misc]  # bound now
 
 
 def test_uploads_and_their_events_at_once_end_with_the_last_upload() -> None:
     world = World()
     world.source()
     events = [world.drop("a.txt", f"text {number}".encode()) for number in range(6)]
-    at_once(lambda event=event: world.accept_drop(event) for event in events * 3)  # type: ignore[misc]
+    at_once(lambda event=event: world.accept_drop(event) for event in events * 3)  # type: ignore[misc]  # bound now
     work(world)
     assert world.texts() == {"text 5"}
-    assert world.ledger.head(DocumentKey(TENANT, drop_document_id("wiki", "a.txt"))).version == 1  # type: ignore[union-attr]
+    assert world.ledger.head(DocumentKey(TENANT, drop_document_id("wiki", "a.txt"))).version == 1  # type: ignore[union-attr]  # it is there
 
 
 def test_uploads_while_events_are_handled_end_with_the_last_upload() -> None:
@@ -72,7 +72,7 @@ def test_writers_of_one_document_at_once_lose_nothing_and_agree() -> None:
     world.source()
     texts = [f"text {number}" for number in range(12)]
     at_once(
-        lambda text=text: world.post_document(WRITER, request(text=text))  # type: ignore[misc]
+        lambda text=text: world.post_document(WRITER, request(text=text))  # type: ignore[misc]  # bound now
         for text in texts
     )
     work(world)
@@ -81,7 +81,7 @@ def test_writers_of_one_document_at_once_lose_nothing_and_agree() -> None:
     assert head.version == head.accepted_version
     assert len(world.texts()) == 1
     assert {entry.version for entry in world.index.visible()} == {head.version}
-    states = [world.ledger.version(GUIDE, n).state for n in range(1, head.version)]  # type: ignore[union-attr]
+    states = [world.ledger.version(GUIDE, n).state for n in range(1, head.version)]  # type: ignore[union-attr]  # it is there
     assert set(states) <= {VersionState.SUPERSEDED}
 
 
@@ -91,5 +91,5 @@ def test_the_same_document_posted_at_once_is_one_version() -> None:
     world.source()
     at_once((lambda: world.post_document(WRITER, request()),) * 8)
     work(world)
-    assert world.ledger.head(GUIDE).accepted_version == 1  # type: ignore[union-attr]
+    assert world.ledger.head(GUIDE).accepted_version == 1  # type: ignore[union-attr]  # it is there
     assert world.texts() == {"alpha", "beta"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -103,7 +104,7 @@ def test_unchanged_is_not_said_of_what_the_index_has_lost(world: World) -> None:
     assert not again.unchanged
     assert (again.record.version, again.record.state) == (1, VersionState.ACTIVE)
     assert len(world.served()) == 40
-    assert world.ledger.head(GUIDE).statement_id == first.record.statement_id  # type: ignore[union-attr]
+    assert world.ledger.head(GUIDE).statement_id == first.record.statement_id  # type: ignore[union-attr]  # it is there
     assert world.post_document(WRITER, request(text=lines(40))).unchanged
 
 
@@ -128,9 +129,9 @@ def test_a_lost_document_is_told_as_pending_while_it_is_not_searchable(world: Wo
         {"content_type": "text/markdown"},
     ],
 )
-def test_any_change_makes_a_new_version(world: World, change: dict[str, object]) -> None:
+def test_any_change_makes_a_new_version(world: World, change: dict[str, Any]) -> None:
     world.post_document(WRITER, request(metadata={"count": 1}))
-    done = world.post_document(WRITER, replace(request(metadata={"count": 1}), **change))  # type: ignore[arg-type]
+    done = world.post_document(WRITER, replace(request(metadata={"count": 1}), **change))
     assert (done.record.version, done.unchanged) == (2, False)
 
 
@@ -182,20 +183,20 @@ def test_versions_published_out_of_order_leave_the_newest_live(world: World) -> 
     world.work()
     assert {(one.version, one.text) for one in world.served()} == {(2, "second")}
     assert {entry.version for entry in world.index.visible()} == {2}
-    assert world.ledger.version(GUIDE, 1).state is VersionState.SUPERSEDED  # type: ignore[union-attr]
+    assert world.ledger.version(GUIDE, 1).state is VersionState.SUPERSEDED  # type: ignore[union-attr]  # it is there
 
 
 def test_a_version_that_a_search_sees_only_in_part_does_not_become_live(world: World) -> None:
     world.post_document(WRITER, request(text="old"))
     real = world.index.put
-    world.index.put = lambda space, entries: real(space, entries[:-1])  # type: ignore[method-assign]
+    world.index.put = lambda space, entries: real(space, entries[:-1])  # type: ignore[method-assign]  # loses the last
     world.while_waiting = lambda: None
     world.post_document(WRITER, request(text=lines(3)))
     with pytest.raises(IntegrityError) as caught:
         world.work()
     assert caught.value.code == "index-incomplete"
     assert world.texts() == {"old"}
-    world.index.put = real  # type: ignore[method-assign]
+    world.index.put = real  # type: ignore[method-assign]  # put back
     world.work()
     assert world.texts() == {"line 0", "line 1", "line 2"}
 
@@ -232,7 +233,7 @@ def test_vectors_that_are_no_vectors_are_never_indexed(world: World) -> None:
         world.objects.put(key, body, content_type="application/octet-stream")
         (failure,) = world.publish([PublishJob(GUIDE, 1)])
         assert failure.error.code == "invalid-vector"
-    assert world.ledger.head(GUIDE).version == 0  # type: ignore[union-attr]
+    assert world.ledger.head(GUIDE).version == 0  # type: ignore[union-attr]  # it is there
 
 
 @pytest.mark.parametrize("lost", [ParseJob, EmbedJob, PublishJob])
@@ -269,7 +270,7 @@ def test_a_rejected_document_says_why_and_the_live_version_stays(world: World) -
         world.post_document(WRITER, request(text="!reject encrypted-pdf"))
     assert caught.value.code == "encrypted-pdf"
     assert world.texts() == {"good"}
-    assert world.ledger.version(GUIDE, 2).reasons == ("encrypted-pdf",)  # type: ignore[union-attr]
+    assert world.ledger.version(GUIDE, 2).reasons == ("encrypted-pdf",)  # type: ignore[union-attr]  # it is there
 
 
 def test_a_document_without_text_is_rejected(world: World) -> None:
@@ -341,10 +342,10 @@ def test_a_cut_token_writes_nothing(world: World) -> None:
     ],
 )
 def test_bad_input_is_refused_whole_and_writes_nothing(
-    world: World, bad: dict[str, object], code: str
+    world: World, bad: dict[str, Any], code: str
 ) -> None:
     with pytest.raises(CustodyError) as caught:
-        world.post_document(WRITER, replace(request(), **bad))  # type: ignore[arg-type]
+        world.post_document(WRITER, replace(request(), **bad))
     assert caught.value.code == code
     assert 400 <= caught.value.status < 500
     assert world.objects.keys() == ()
@@ -436,10 +437,10 @@ def test_a_writer_that_loses_races_reads_again_and_wins(world: World) -> None:
             real(replace(draft, title="rival"), expected_revision=expected_revision)
         return real(draft, expected_revision=expected_revision, drop=drop)
 
-    world.ledger.accept = contended  # type: ignore[method-assign]
+    world.ledger.accept = contended  # type: ignore[method-assign]  # loses a race
     done = world.post_document(WRITER, request(title="mine"))
     assert done.record.version == 2
-    assert world.ledger.head(GUIDE).title == "mine"  # type: ignore[union-attr]
+    assert world.ledger.head(GUIDE).title == "mine"  # type: ignore[union-attr]  # it is there
 
 
 def test_an_index_outage_is_told_and_nothing_is_lost(world: World) -> None:
@@ -465,7 +466,7 @@ def test_a_model_that_changes_midway_rejects_the_version(world: World) -> None:
     world.handle(first)
     world.use_model("words-2")
     world.handle(second)
-    assert world.ledger.version(GUIDE, 1).reasons == ("model-revision-changed",)  # type: ignore[union-attr]
+    assert world.ledger.version(GUIDE, 1).reasons == ("model-revision-changed",)  # type: ignore[union-attr]  # it is there
 
 
 class TestReading:

@@ -88,7 +88,7 @@ def test_the_same_event_again_does_nothing(world: World) -> None:
 def test_the_same_bytes_uploaded_again_make_no_version(world: World) -> None:
     world.deliver(world.drop(NAME, b"hello"))
     world.deliver(world.drop(NAME, b"hello"))
-    assert world.ledger.head(key_of()).accepted_version == 1  # type: ignore[union-attr]
+    assert world.ledger.head(key_of()).accepted_version == 1  # type: ignore[union-attr]  # it is there
     assert state(world) == (DropState.ACTIVE, ())
 
 
@@ -97,7 +97,7 @@ def test_a_file_the_index_has_lost_is_published_again(world: World) -> None:
     world.index.lose(key_of())
     world.deliver(world.drop(NAME, b"hello"))
     assert world.texts() == {"hello"}
-    assert world.ledger.head(key_of()).accepted_version == 1  # type: ignore[union-attr]
+    assert world.ledger.head(key_of()).accepted_version == 1  # type: ignore[union-attr]  # it is there
 
 
 def test_events_in_any_order_and_twice_end_with_the_newest_upload(world: World) -> None:
@@ -130,7 +130,7 @@ def test_without_sequencers_events_converge_too(world: World) -> None:
     events = [replace(world.drop(NAME, body), sequencer=None) for body in (b"one", b"two")]
     world.deliver(*reversed(events), *events)
     assert world.texts() == {"two"}
-    assert world.ledger.head(key_of()).accepted_version == 1  # type: ignore[union-attr]
+    assert world.ledger.head(key_of()).accepted_version == 1  # type: ignore[union-attr]  # it is there
 
 
 class TestDeletion:
@@ -171,7 +171,7 @@ class TestDeletion:
         events = [world.drop(NAME, b"one"), world.drop(NAME, b"two"), world.undrop(NAME)]
         world.deliver(*(events[index] for index in order), first, events[0])
         assert world.texts() == set()
-        assert world.ledger.head(key_of()).state is VersionState.ERASED  # type: ignore[union-attr]
+        assert world.ledger.head(key_of()).state is VersionState.ERASED  # type: ignore[union-attr]  # it is there
 
     def test_a_file_comes_back_after_its_deletion(self, world: World) -> None:
         world.source(mirror_deletes=True)
@@ -189,7 +189,7 @@ class TestDeletion:
             replace(source, state=SourceState.QUARANTINED), expected_revision=source.revision
         )
         world.deliver(world.undrop(NAME))
-        assert world.ledger.head(key_of()).state is VersionState.ACTIVE  # type: ignore[union-attr]
+        assert world.ledger.head(key_of()).state is VersionState.ACTIVE  # type: ignore[union-attr]  # it is there
 
 
 class TestSidecars:
@@ -233,7 +233,7 @@ class TestSidecars:
             world.deliver(world.drop(*dropped[step]))
         assert world.texts() == set()
         assert world.texts(principal("bob")) == {"hello"}
-        assert world.ledger.head(key_of()).title == "T"  # type: ignore[union-attr]
+        assert world.ledger.head(key_of()).title == "T"  # type: ignore[union-attr]  # it is there
         assert state(world) == (DropState.ACTIVE, ())
 
     def test_required_holds_the_object_until_the_sidecar_comes(self, world: World) -> None:
@@ -327,7 +327,7 @@ class TestSidecars:
         world.accept_drop(world.drop(SIDE, b"{"))
         world.work()
         assert world.texts() == set()
-        assert world.ledger.version(key_of(), 1).state is VersionState.REJECTED  # type: ignore[union-attr]
+        assert world.ledger.version(key_of(), 1).state is VersionState.REJECTED  # type: ignore[union-attr]  # it is there
 
     def test_an_acl_that_changes_in_the_sidecar_alone_takes_effect(self, world: World) -> None:
         world.source(default_acl=("group:staff", "user:bob"))

@@ -49,7 +49,7 @@ def parsed(world: World, **texts: str) -> dict[str, EmbedJob]:
     for name, text in texts.items():
         world.post_document(WRITER, request(name, text))
     for job in list(world.queue.sent):
-        world.parse(job)  # type: ignore[arg-type]
+        world.parse(job)  # type: ignore[arg-type]  # a parse job
     return {
         job.key.document_id: job for job in reversed(world.queue.sent) if isinstance(job, EmbedJob)
     }

@@ -131,7 +131,7 @@ def test_a_version_on_its_way_never_becomes_live(world: World) -> None:
     world.work()
     assert world.index.visible() == ()
     assert holds(world, "secret") == []
-    assert world.ledger.head(GUIDE).state is VersionState.ERASED  # type: ignore[union-attr]
+    assert world.ledger.head(GUIDE).state is VersionState.ERASED  # type: ignore[union-attr]  # it is there
 
 
 @pytest.mark.parametrize("done_before", range(4))
@@ -146,7 +146,7 @@ def test_each_step_that_runs_after_the_erasure_leaves_nothing(
         if step == 1:
             world.handle(next(j for j in world.queue.sent if type(j).__name__ == "EmbedJob"))
         elif step < 3:
-            world.handle(steps[step])  # type: ignore[arg-type]
+            world.handle(steps[step])  # type: ignore[arg-type]  # a job
     erasure = world.erasures.request(WRITER, WHY)
     world.propagate_erasure(EraseJob(GUIDE, erasure.erasure_id, erasure.through_version))
     world.work()
@@ -282,7 +282,7 @@ def test_a_version_that_is_erased_while_it_is_signed_reaches_no_index(world: Wor
             return world.signer.sign(payload_type, payload)
 
     world.index.calls.clear()
-    assert replace(world.publish, signer=Slow())([PublishJob(GUIDE, 1)]) == ()  # type: ignore[arg-type]
+    assert replace(world.publish, signer=Slow())([PublishJob(GUIDE, 1)]) == ()  # type: ignore[arg-type]  # only signs
     assert "put" not in world.index.calls
     assert "ensure" not in world.index.calls
     world.work()
@@ -301,7 +301,7 @@ def test_a_refusal_that_ends_after_the_erasure_keeps_no_copy(world: World) -> No
     real = world.ledger.drop
 
     def slow(source: SourceKey, name: str) -> object:
-        world.ledger.drop = real  # type: ignore[method-assign]
+        world.ledger.drop = real  # type: ignore[method-assign]  # put back
         erasure = world.erasures.request(WRITER, replace(WHY, document_id=key.document_id))
         raw = world.objects._versions.pop(f"raw/{TENANT}/{document_hash(key.document_id)}/1")
         drop = real(source, name)
@@ -309,7 +309,7 @@ def test_a_refusal_that_ends_after_the_erasure_keeps_no_copy(world: World) -> No
         world.objects._versions[f"raw/{TENANT}/{document_hash(key.document_id)}/1"] = raw
         return drop
 
-    world.ledger.drop = slow  # type: ignore[method-assign]
+    world.ledger.drop = slow  # type: ignore[method-assign]  # an erasure comes between
     world.parse(ParseJob(key, 1))
     assert world.objects.keys("rejected/") == ()
 
@@ -380,7 +380,7 @@ def test_a_place_that_is_added_is_visited_in_its_turn_and_told(world: World) -> 
 def test_chunks_that_can_still_be_found_are_not_told_as_deleted(world: World) -> None:
     world.post_document(WRITER, request())
     erasure = world.erasures.request(WRITER, WHY)
-    world.index.delete = lambda *args, **kwargs: None  # type: ignore[method-assign]
+    world.index.delete = lambda *args, **kwargs: None  # type: ignore[method-assign]  # deletes nothing
     with pytest.raises(Unavailable):
         world.work()
     told = world.erasures.show(WRITER, erasure.erasure_id)
@@ -390,7 +390,7 @@ def test_chunks_that_can_still_be_found_are_not_told_as_deleted(world: World) ->
 def test_objects_that_are_left_are_not_told_as_deleted(world: World) -> None:
     world.post_document(WRITER, request())
     erasure = world.erasures.request(WRITER, WHY)
-    world.objects.delete = lambda prefix: 0  # type: ignore[method-assign]
+    world.objects.delete = lambda prefix: 0  # type: ignore[method-assign]  # deletes nothing
     with pytest.raises(Unavailable):
         world.work()
     levels = {
@@ -410,7 +410,7 @@ def test_older_versions_of_an_object_that_are_left_are_not_told_as_deleted(world
             world.objects.mark_deleted(key)
         return 1
 
-    world.objects.delete_object = mark_only  # type: ignore[method-assign]
+    world.objects.delete_object = mark_only  # type: ignore[method-assign]  # leaves older versions
     with pytest.raises(Unavailable):
         world.work()
     levels = {
@@ -432,7 +432,7 @@ def test_a_drop_is_erased_with_its_object_sidecar_and_rejected_copies(world: Wor
     assert world.erasures.show(WRITER, erasure.erasure_id).state is ErasureState.COMPLETE
     assert holds(world, "secret") == []
     assert world.objects.keys() == ()
-    assert world.ledger.drop(WIKI, name).state is DropState.REMOVED  # type: ignore[union-attr]
+    assert world.ledger.drop(WIKI, name).state is DropState.REMOVED  # type: ignore[union-attr]  # it is there
 
 
 def test_a_file_dropped_again_after_the_erasure_stays(world: World) -> None:
@@ -461,7 +461,7 @@ def test_a_file_that_was_accepted_again_before_the_erasure_came_stays(world: Wor
     assert told.state is ErasureState.COMPLETE
     details = {a.location: a.detail for a in told.artifacts}
     assert details["objects/incoming"] == "An object that was dropped later stays."
-    assert world.ledger.drop(WIKI, "a.txt").state is DropState.ACTIVE  # type: ignore[union-attr]
+    assert world.ledger.drop(WIKI, "a.txt").state is DropState.ACTIVE  # type: ignore[union-attr]  # it is there
 
 
 def test_redelivered_events_never_revive_an_erased_drop(world: World) -> None:

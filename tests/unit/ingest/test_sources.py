@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,7 @@ def test_a_write_that_loses_a_race_is_tried_on_what_won(world: World) -> None:
             real(replace(stored, state=SourceState.RETIRED), expected_revision=stored.revision)
         return real(source, expected_revision=expected_revision)
 
-    world.ledger.put_source = contended  # type: ignore[method-assign]
+    world.ledger.put_source = contended  # type: ignore[method-assign]  # loses a race
     done = world.govern.put(GOVERNOR, replace(REQUEST, trust_domain="board"))
     assert (done.source.state, done.source.trust_domain) == (SourceState.RETIRED, "board")
 
@@ -108,7 +109,7 @@ def test_a_cursor_leads_on_in_its_callers_own_list_of_sources_only(world: World)
         "s0", "s1", "s2",
     ]  # fmt: skip
     listed = {"source_id": None, "state": None, "name": None, "limit": 1}
-    of_documents = world.documents.list_documents(GOVERNOR, **listed, cursor=None)  # type: ignore[arg-type]
+    of_documents = world.documents.list_documents(GOVERNOR, **listed, cursor=None)  # type: ignore[arg-type]  # as many types as fields
     assert of_documents.next is not None
     auditor = principal("aud", scopes=frozenset({Scope.AUDIT}))
     for caller, cursor in (
@@ -144,9 +145,9 @@ def test_a_cursor_leads_on_in_its_callers_own_list_of_sources_only(world: World)
         {"retention_class": "x" * 257},
     ],
 )
-def test_a_bad_source_is_refused_whole(world: World, bad: dict[str, object]) -> None:
+def test_a_bad_source_is_refused_whole(world: World, bad: dict[str, Any]) -> None:
     with pytest.raises(CustodyError) as caught:
-        world.govern.put(GOVERNOR, replace(REQUEST, **bad))  # type: ignore[arg-type]
+        world.govern.put(GOVERNOR, replace(REQUEST, **bad))
     assert caught.value.status == 422
     assert world.govern.list_sources(GOVERNOR, limit=10, cursor=None).items == ()
 
