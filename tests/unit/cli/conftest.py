@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -17,6 +17,14 @@ from tests.support.fake_api import BUCKET, FakeApi
 
 STOPPED = LocalStatus(running=False)
 STARTED = LocalStatus(running=True, api_url="http://127.0.0.1:1/v1")
+
+
+class Run(Protocol):
+    def __call__(self, *words: str) -> Result: ...
+
+
+class RunJson(Protocol):
+    def __call__(self, *words: str) -> tuple[int, Any]: ...
 
 
 @dataclass
@@ -87,7 +95,7 @@ def stack(no_stack: FakeStack, api: FakeApi) -> FakeStack:
 
 
 @pytest.fixture
-def run(no_stack: FakeStack) -> Callable[..., Result]:
+def run(no_stack: FakeStack) -> Run:
     def invoke(*words: str) -> Result:
         return CliRunner().invoke(app, list(words), obj=Wiring(local_stack=lambda: no_stack))
 
@@ -95,7 +103,7 @@ def run(no_stack: FakeStack) -> Callable[..., Result]:
 
 
 @pytest.fixture
-def run_json(run: Callable[..., Result]) -> Callable[..., tuple[int, Any]]:
+def run_json(run: Run) -> RunJson:
     """Exit code and the one JSON document on stdout."""
 
     def invoke(*words: str) -> tuple[int, Any]:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from custody_cli.sources_on_disk import document_id
-from tests.support.fake_api import BUCKET, problem
+from tests.support.fake_api import BUCKET, FakeApi, problem
+from tests.unit.cli.conftest import FakeStack, Run, RunJson
 
 
 @pytest.fixture
@@ -25,7 +26,9 @@ def lines(path: Path, *rows: object) -> Path:
     return path
 
 
-def test_a_folder_is_dropped_with_its_sidecars_and_waited_for(stack, api, folder, run_json):
+def test_a_folder_is_dropped_with_its_sidecars_and_waited_for(
+    stack: FakeStack, api: FakeApi, folder: Path, run_json: RunJson
+) -> None:
     code, told = run_json("ingest", str(folder), "--source", "notes")
     assert code == 0
     assert told["via"] == "drop"
@@ -43,7 +46,9 @@ def test_a_folder_is_dropped_with_its_sidecars_and_waited_for(stack, api, folder
     assert stack.minted[0]["scopes"] == ["custody/read", "custody/write"]
 
 
-def test_a_rejected_drop_is_1_with_its_reason(stack, api, folder, run, run_json):
+def test_a_rejected_drop_is_1_with_its_reason(
+    stack: FakeStack, api: FakeApi, folder: Path, run: Run, run_json: RunJson
+) -> None:
     api.rejected_names["a.md"] = ["sidecar-claims-trust"]
     code, told = run_json("ingest", str(folder), "--source", "notes")
     assert code == 1
@@ -53,14 +58,18 @@ def test_a_rejected_drop_is_1_with_its_reason(stack, api, folder, run, run_json)
     assert "sidecar-claims-trust" in shown.stdout
 
 
-def test_what_is_still_pending_at_the_end_is_1(stack, api, folder, run_json):
+def test_what_is_still_pending_at_the_end_is_1(
+    stack: FakeStack, api: FakeApi, folder: Path, run_json: RunJson
+) -> None:
     api.never_published.add("a.md")
     code, told = run_json("ingest", str(folder), "--source", "notes", "--timeout", "1")
     assert code == 1
     assert told["counts"] == {"ACTIVE": 1, "PENDING": 1}
 
 
-def test_a_second_drop_is_not_taken_for_the_first(stack, api, folder, run_json):
+def test_a_second_drop_is_not_taken_for_the_first(
+    stack: FakeStack, api: FakeApi, folder: Path, run_json: RunJson
+) -> None:
     run_json("ingest", str(folder), "--source", "notes")
     (folder / "a.md").write_text("# Gate\n\nThe new gate.")
     code, told = run_json("ingest", str(folder / "a.md"), "--source", "notes")
@@ -68,7 +77,9 @@ def test_a_second_drop_is_not_taken_for_the_first(stack, api, folder, run_json):
     assert told["files"][0]["version"] == 2
 
 
-def test_rows_become_documents_through_the_api(stack, api, tmp_path, run_json):
+def test_rows_become_documents_through_the_api(
+    stack: FakeStack, api: FakeApi, tmp_path: Path, run_json: RunJson
+) -> None:
     file = lines(
         tmp_path / "rows.jsonl",
         {"id": "r1", "text": "one", "title": "One", "year": 2026, "tags": ["a", "b"]},
@@ -88,13 +99,17 @@ def test_rows_become_documents_through_the_api(stack, api, tmp_path, run_json):
     assert sent["7"]["metadata"] == {"k": True}
 
 
-def test_a_whole_json_lines_file_can_be_one_drop(stack, api, tmp_path, run_json):
+def test_a_whole_json_lines_file_can_be_one_drop(
+    stack: FakeStack, api: FakeApi, tmp_path: Path, run_json: RunJson
+) -> None:
     file = lines(tmp_path / "rows.jsonl", {"id": "r1", "text": "one"})
     code, told = run_json("ingest", str(file), "--source", "notes", "--via", "drop")
     assert (code, told["files"][0]["name"]) == (0, "rows.jsonl")
 
 
-def test_files_through_the_api_keep_their_path_and_bytes(stack, api, tmp_path, run_json):
+def test_files_through_the_api_keep_their_path_and_bytes(
+    stack: FakeStack, api: FakeApi, tmp_path: Path, run_json: RunJson
+) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "a.txt").write_bytes(b"caf\xe9")
     code, told = run_json(
@@ -107,7 +122,9 @@ def test_files_through_the_api_keep_their_path_and_bytes(stack, api, tmp_path, r
     assert sent.json["acl"] == {"allow": ["group:x"]}
 
 
-def test_a_big_file_goes_through_a_presigned_upload(stack, api, tmp_path, run_json):
+def test_a_big_file_goes_through_a_presigned_upload(
+    stack: FakeStack, api: FakeApi, tmp_path: Path, run_json: RunJson
+) -> None:
     (tmp_path / "big.txt").write_text("sluice " * 700_000)
     code, told = run_json("ingest", str(tmp_path), "--source", "notes", "--via", "api")
     assert (code, told["files"][0]["state"]) == (0, "ACTIVE")
@@ -115,7 +132,9 @@ def test_a_big_file_goes_through_a_presigned_upload(stack, api, tmp_path, run_js
     assert api.calls("POST", "/v1/documents") == []
 
 
-def test_one_refused_row_does_not_stop_the_others(stack, api, tmp_path, run_json):
+def test_one_refused_row_does_not_stop_the_others(
+    stack: FakeStack, api: FakeApi, tmp_path: Path, run_json: RunJson
+) -> None:
     rows = [{"id": f"r{n}", "text": f"text {n}"} for n in range(5)]
     api.scripted.append(problem(409, "document-owned-elsewhere", "Owned.", "document_id"))
     code, told = run_json(
@@ -128,7 +147,9 @@ def test_one_refused_row_does_not_stop_the_others(stack, api, tmp_path, run_json
 
 
 @pytest.mark.parametrize(("status", "code"), [(401, 1), (403, 1), (503, 2)])
-def test_a_refusal_of_the_caller_or_an_outage_ends_it(stack, api, tmp_path, run_json, status, code):
+def test_a_refusal_of_the_caller_or_an_outage_ends_it(
+    stack: FakeStack, api: FakeApi, tmp_path: Path, run_json: RunJson, status: int, code: int
+) -> None:
     rows = [{"id": f"r{n}", "text": f"text {n}"} for n in range(30)]
     refusal = problem(status, "no-more")
     api.scripted.extend([type(refusal)(status, refusal.body, {"retry-after": "0"})] * 400)
@@ -140,7 +161,9 @@ def test_a_refusal_of_the_caller_or_an_outage_ends_it(stack, api, tmp_path, run_
     assert len({seen.body for seen in api.calls("POST", "/v1/documents")}) < 5
 
 
-def test_a_source_is_put_where_it_is_missing_and_asked_for(stack, api, folder, run_json, run):
+def test_a_source_is_put_where_it_is_missing_and_asked_for(
+    stack: FakeStack, api: FakeApi, folder: Path, run_json: RunJson, run: Run
+) -> None:
     code, _ = run_json("ingest", str(folder), "--source", "fresh", "--create-source")
     assert code == 0
     assert api.sources["fresh"]["writers"] == ["user:me"]
@@ -152,7 +175,9 @@ def test_a_source_is_put_where_it_is_missing_and_asked_for(stack, api, folder, r
 
 
 @pytest.mark.parametrize("way", ["drop", "api"])
-def test_a_source_that_is_not_there_is_told_at_once(stack, api, folder, run, way):
+def test_a_source_that_is_not_there_is_told_at_once(
+    stack: FakeStack, api: FakeApi, folder: Path, run: Run, way: str
+) -> None:
     result = run("ingest", str(folder / "deep"), "--source", "none", "--via", way)
     assert result.exit_code == 1
     assert "source-not-found" in result.output
@@ -160,7 +185,9 @@ def test_a_source_that_is_not_there_is_told_at_once(stack, api, folder, run, way
     assert api.documents == {}
 
 
-def test_a_source_of_other_writers_takes_no_drop(stack, api, folder, run):
+def test_a_source_of_other_writers_takes_no_drop(
+    stack: FakeStack, api: FakeApi, folder: Path, run: Run
+) -> None:
     api.scripted.append(problem(403, "not-a-writer", "The caller is no writer of this source."))
     result = run("ingest", str(folder / "deep"), "--source", "notes")
     assert result.exit_code == 1
@@ -168,7 +195,9 @@ def test_a_source_of_other_writers_takes_no_drop(stack, api, folder, run):
     assert api.drops == {}
 
 
-def test_a_source_is_never_put_on_another_deployment(monkeypatch, no_stack, api, folder, run):
+def test_a_source_is_never_put_on_another_deployment(
+    monkeypatch: pytest.MonkeyPatch, no_stack: FakeStack, api: FakeApi, folder: Path, run: Run
+) -> None:
     monkeypatch.setenv("CUSTODY_API_URL", api.url)
     monkeypatch.setenv("CUSTODY_TOKEN", "t")
     result = run("ingest", str(folder / "deep"), "--source", "fresh", "--create-source")
@@ -177,8 +206,8 @@ def test_a_source_is_never_put_on_another_deployment(monkeypatch, no_stack, api,
 
 
 def test_dropping_elsewhere_needs_the_bucket_and_the_tenant(
-    monkeypatch, no_stack, api, folder, run
-):
+    monkeypatch: pytest.MonkeyPatch, no_stack: FakeStack, api: FakeApi, folder: Path, run: Run
+) -> None:
     monkeypatch.setenv("CUSTODY_API_URL", api.url)
     monkeypatch.setenv("CUSTODY_TOKEN", "t")
     result = run("ingest", str(folder), "--source", "notes", "--via", "drop")
@@ -204,7 +233,9 @@ def test_dropping_elsewhere_needs_the_bucket_and_the_tenant(
         (b"\n\n", "holds no rows"),
     ],
 )
-def test_a_bad_row_is_named_and_nothing_is_sent(stack, api, tmp_path, run, content, word):
+def test_a_bad_row_is_named_and_nothing_is_sent(
+    stack: FakeStack, api: FakeApi, tmp_path: Path, run: Run, content: bytes, word: str
+) -> None:
     (tmp_path / "r.jsonl").write_bytes(content)
     result = run("ingest", str(tmp_path / "r.jsonl"), "--source", "notes", "--via", "api")
     assert result.exit_code == 2
@@ -212,7 +243,9 @@ def test_a_bad_row_is_named_and_nothing_is_sent(stack, api, tmp_path, run, conte
     assert api.seen == []
 
 
-def test_what_is_not_there_or_of_no_known_type_is_2(stack, api, folder, run):
+def test_what_is_not_there_or_of_no_known_type_is_2(
+    stack: FakeStack, api: FakeApi, folder: Path, run: Run
+) -> None:
     empty = folder / "empty"
     empty.mkdir()
     for path in (folder / "none", folder / "picture.png", empty):
@@ -222,7 +255,9 @@ def test_what_is_not_there_or_of_no_known_type_is_2(stack, api, folder, run):
     assert api.seen == []
 
 
-def test_two_files_of_one_name_are_refused(stack, api, tmp_path, run):
+def test_two_files_of_one_name_are_refused(
+    stack: FakeStack, api: FakeApi, tmp_path: Path, run: Run
+) -> None:
     for name in ("x", "y"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.md").write_text(name)
@@ -231,7 +266,9 @@ def test_two_files_of_one_name_are_refused(stack, api, tmp_path, run):
     assert api.seen == []
 
 
-def test_a_sidecar_is_never_left_behind_silently(stack, api, folder, run):
+def test_a_sidecar_is_never_left_behind_silently(
+    stack: FakeStack, api: FakeApi, folder: Path, run: Run
+) -> None:
     result = run("ingest", str(folder), "--source", "notes", "--via", "api")
     assert result.exit_code == 2
     assert "--via drop" in result.stderr
@@ -241,13 +278,17 @@ def test_a_sidecar_is_never_left_behind_silently(stack, api, folder, run):
     assert api.seen == []
 
 
-def test_an_acl_with_a_drop_is_refused_and_not_ignored(stack, api, folder, run):
+def test_an_acl_with_a_drop_is_refused_and_not_ignored(
+    stack: FakeStack, api: FakeApi, folder: Path, run: Run
+) -> None:
     result = run("ingest", str(folder), "--source", "notes", "--allow", "group:x")
     assert result.exit_code == 2
     assert api.seen == []
 
 
-def test_without_a_terminal_stderr_stays_quiet(stack, api, folder, run):
+def test_without_a_terminal_stderr_stays_quiet(
+    stack: FakeStack, api: FakeApi, folder: Path, run: Run
+) -> None:
     result = run("ingest", str(folder / "deep"), "--source", "notes")
     assert result.stderr == ""
 
@@ -256,11 +297,11 @@ def test_without_a_terminal_stderr_stays_quiet(stack, api, folder, run):
     ("name", "expected"),
     [("a.md", "a.md"), ("deep/er/a.md", "deep:er:a.md")],
 )
-def test_a_plain_path_is_its_own_id(name, expected):
+def test_a_plain_path_is_its_own_id(name: str, expected: str) -> None:
     assert document_id(name) == expected
 
 
-def test_paths_that_are_no_ids_get_different_ids():
+def test_paths_that_are_no_ids_get_different_ids() -> None:
     names = ["a b.md", "a+b.md", "a:b.md", "a/b.md", ".x", "ü.md", "日本.md", "x" * 300, "-a", "/"]
     ids = {document_id(name) for name in names}
     assert len(ids) == len(names)

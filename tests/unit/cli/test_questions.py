@@ -1,19 +1,24 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from custody_cli.commands.questions import parse_filters
 from custody_cli.errors import CommandError
-from tests.support.fake_api import Scripted, problem
+from tests.support.fake_api import FakeApi, Scripted, problem
+from tests.unit.cli.conftest import FakeStack, Run, RunJson
 
 
 @pytest.fixture
-def gate(api):
+def gate(api: FakeApi) -> dict[str, Any]:
     """One document about a sluice gate."""
     return api._store("gate", "notes", "gate", b"the sluice gate is opened by two people", "Gate")
 
 
-def test_search_finds_and_asks_with_no_more_than_the_read_scope(stack, gate, run_json, api):
+def test_search_finds_and_asks_with_no_more_than_the_read_scope(
+    stack: FakeStack, gate: dict[str, Any], run_json: RunJson, api: FakeApi
+) -> None:
     code, told = run_json("search", "sluice gate", "-k", "3")
     assert code == 0
     assert [found["document_id"] for found in told["results"]] == ["gate"]
@@ -24,33 +29,43 @@ def test_search_finds_and_asks_with_no_more_than_the_read_scope(stack, gate, run
     assert asked.json == {"query": "sluice gate", "k": 3, "route": "auto", "fusion": "rrf"}
 
 
-def test_search_shows_what_a_person_wants_to_see(stack, gate, run):
+def test_search_shows_what_a_person_wants_to_see(
+    stack: FakeStack, gate: dict[str, Any], run: Run
+) -> None:
     shown = run("search", "sluice gate").stdout
     for word in ("Gate", "VERIFIED", "two people", "internal", "#1", "tr-1"):
         assert word in shown
 
 
-def test_nothing_found_is_1(stack, gate, run, run_json):
+def test_nothing_found_is_1(
+    stack: FakeStack, gate: dict[str, Any], run: Run, run_json: RunJson
+) -> None:
     code, told = run_json("search", "xylophone")
     assert (code, told["results"]) == (1, [])
     assert run("search", "xylophone").exit_code == 1
 
 
-def test_the_principal_of_the_options_is_asked_for(stack, gate, run_json):
+def test_the_principal_of_the_options_is_asked_for(
+    stack: FakeStack, gate: dict[str, Any], run_json: RunJson
+) -> None:
     run_json("search", "gate", "--tenant", "acme", "--subject", "ana", "--groups", "eng, ops")
     assert stack.minted[0]["tenant"] == "acme"
     assert stack.minted[0]["subject"] == "ana"
     assert stack.minted[0]["groups"] == ["eng", "ops"]
 
 
-def test_audit_and_override_ask_for_their_scopes(stack, gate, run_json):
+def test_audit_and_override_ask_for_their_scopes(
+    stack: FakeStack, gate: dict[str, Any], run_json: RunJson
+) -> None:
     run_json("search", "gate", "--audit")
     run_json("answer", "gate", "--override")
     assert stack.minted[0]["scopes"] == ["custody/read", "custody/audit"]
     assert stack.minted[1]["scopes"] == ["custody/read", "custody/override"]
 
 
-def test_retrieved_text_drives_neither_the_markup_nor_the_terminal(stack, api, run):
+def test_retrieved_text_drives_neither_the_markup_nor_the_terminal(
+    stack: FakeStack, api: FakeApi, run: Run
+) -> None:
     hostile = "gate [bold red]really[/] \x1b[2J\x1b]0;owned\x07 \u202edlrow [link=http://x]a[/link]"
     api._store("gate", "notes", "[red]gate", hostile.encode(), "[bold]Gate\x1b[31m")
     for words in (("search", "gate"), ("search", "gate", "--full"), ("answer", "gate")):
@@ -65,7 +80,9 @@ def test_retrieved_text_drives_neither_the_markup_nor_the_terminal(stack, api, r
     assert "\u202e" not in shown
 
 
-def test_answer_exits_by_the_verdict(stack, gate, api, run, run_json):
+def test_answer_exits_by_the_verdict(
+    stack: FakeStack, gate: dict[str, Any], api: FakeApi, run: Run, run_json: RunJson
+) -> None:
     code, told = run_json("answer", "sluice gate")
     assert (code, told["verdict"]) == (0, "answerable")
     for verdict in ("insufficient", "needs_review"):
@@ -77,7 +94,9 @@ def test_answer_exits_by_the_verdict(stack, gate, api, run, run_json):
         assert word in shown
 
 
-def test_answer_sends_a_preset_or_a_threshold_but_not_both(stack, gate, api, run_json, run):
+def test_answer_sends_a_preset_or_a_threshold_but_not_both(
+    stack: FakeStack, gate: dict[str, Any], api: FakeApi, run_json: RunJson, run: Run
+) -> None:
     run_json("answer", "gate", "--preset", "strict")
     run_json("answer", "gate", "--threshold", "0.6")
     first, second = api.calls("POST", "/v1/answers")
@@ -101,12 +120,16 @@ def test_answer_sends_a_preset_or_a_threshold_but_not_both(stack, gate, api, run
         ("answer", "q", "--preset", "kind"),
     ],
 )
-def test_wrong_usage_is_2_and_asks_nothing(stack, api, run, words):
+def test_wrong_usage_is_2_and_asks_nothing(
+    stack: FakeStack, api: FakeApi, run: Run, words: tuple[str, ...]
+) -> None:
     assert run(*words).exit_code == 2
     assert api.seen == []
 
 
-def test_a_refusal_is_1_and_says_the_code_the_field_and_the_trace(stack, api, run, run_json):
+def test_a_refusal_is_1_and_says_the_code_the_field_and_the_trace(
+    stack: FakeStack, api: FakeApi, run: Run, run_json: RunJson
+) -> None:
     api.scripted.append(problem(403, "scope-missing", "This needs the scope custody/audit."))
     result = run("search", "q")
     assert result.exit_code == 1
@@ -121,21 +144,27 @@ def test_a_refusal_is_1_and_says_the_code_the_field_and_the_trace(stack, api, ru
     assert told["error"]["status"] == 422
 
 
-def test_an_outage_is_2_and_not_an_empty_result(stack, api, run_json):
+def test_an_outage_is_2_and_not_an_empty_result(
+    stack: FakeStack, api: FakeApi, run_json: RunJson
+) -> None:
     down = problem(503, "index-unavailable", "The index can't answer.")
     api.scripted.extend([Scripted(503, down.body, {"retry-after": "0"})] * 10)
     code, told = run_json("search", "q")
     assert (code, told["error"]["code"]) == (2, "index-unavailable")
 
 
-def test_nobody_at_the_address_is_2(monkeypatch, no_stack, run_json):
+def test_nobody_at_the_address_is_2(
+    monkeypatch: pytest.MonkeyPatch, no_stack: FakeStack, run_json: RunJson
+) -> None:
     monkeypatch.setenv("CUSTODY_API_URL", "http://127.0.0.1:1/v1")
     monkeypatch.setenv("CUSTODY_TOKEN", "t")
     code, told = run_json("search", "q")
     assert (code, told["error"]["code"]) == (2, "unreachable")
 
 
-def test_another_deployment_is_asked_with_its_own_token(monkeypatch, no_stack, api, run_json):
+def test_another_deployment_is_asked_with_its_own_token(
+    monkeypatch: pytest.MonkeyPatch, no_stack: FakeStack, api: FakeApi, run_json: RunJson
+) -> None:
     monkeypatch.setenv("CUSTODY_API_URL", api.url)
     monkeypatch.setenv("CUSTODY_TOKEN", "theirs")
     run_json("search", "q")
@@ -144,7 +173,9 @@ def test_another_deployment_is_asked_with_its_own_token(monkeypatch, no_stack, a
     assert no_stack.minted == []
 
 
-def test_another_deployment_without_a_token_says_what_to_set(monkeypatch, api, no_stack, run):
+def test_another_deployment_without_a_token_says_what_to_set(
+    monkeypatch: pytest.MonkeyPatch, api: FakeApi, no_stack: FakeStack, run: Run
+) -> None:
     monkeypatch.setenv("CUSTODY_API_URL", api.url)
     result = run("search", "q")
     assert result.exit_code == 2
@@ -152,7 +183,9 @@ def test_another_deployment_without_a_token_says_what_to_set(monkeypatch, api, n
     assert api.seen == []
 
 
-def test_a_subject_can_not_be_chosen_on_another_deployment(monkeypatch, api, no_stack, run):
+def test_a_subject_can_not_be_chosen_on_another_deployment(
+    monkeypatch: pytest.MonkeyPatch, api: FakeApi, no_stack: FakeStack, run: Run
+) -> None:
     monkeypatch.setenv("CUSTODY_API_URL", api.url)
     monkeypatch.setenv("CUSTODY_TOKEN", "t")
     result = run("search", "q", "--subject", "somebody")
@@ -160,7 +193,9 @@ def test_a_subject_can_not_be_chosen_on_another_deployment(monkeypatch, api, no_
     assert api.seen == []
 
 
-def test_an_address_that_is_none_says_what_to_set(monkeypatch, no_stack, run):
+def test_an_address_that_is_none_says_what_to_set(
+    monkeypatch: pytest.MonkeyPatch, no_stack: FakeStack, run: Run
+) -> None:
     monkeypatch.setenv("CUSTODY_API_URL", "custody.example")
     monkeypatch.setenv("CUSTODY_TOKEN", "t")
     result = run("search", "q")
@@ -168,7 +203,9 @@ def test_an_address_that_is_none_says_what_to_set(monkeypatch, no_stack, run):
     assert "CUSTODY_API_URL" in result.stderr
 
 
-def test_no_error_shows_the_token(monkeypatch, no_stack, api, run):
+def test_no_error_shows_the_token(
+    monkeypatch: pytest.MonkeyPatch, no_stack: FakeStack, api: FakeApi, run: Run
+) -> None:
     monkeypatch.setenv("CUSTODY_API_URL", api.url)
     monkeypatch.setenv("CUSTODY_TOKEN", "very-secret")
     api.scripted.append(Scripted(401, {"message": "Unauthorized"}))
@@ -197,7 +234,9 @@ def test_no_error_shows_the_token(monkeypatch, no_stack, api, run):
         (["size=1e999"], {"size": "1e999"}),
     ],
 )
-def test_filters_are_read_as_written(clauses, expected):
+def test_filters_are_read_as_written(
+    clauses: list[str], expected: dict[str, object] | None
+) -> None:
     assert parse_filters(clauses) == expected
 
 
@@ -205,7 +244,7 @@ def test_filters_are_read_as_written(clauses, expected):
     "clauses",
     [["year"], ["=x"], ["y=1", "y>=2"], ["y>=2", "y=1"], ["y>=true"]],
 )
-def test_filters_that_say_two_things_are_refused(clauses):
+def test_filters_that_say_two_things_are_refused(clauses: list[str]) -> None:
     with pytest.raises(CommandError) as raised:
         parse_filters(clauses)
     assert raised.value.exit_code == 2

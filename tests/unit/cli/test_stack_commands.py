@@ -4,9 +4,13 @@ import pytest
 
 from custody_cli.local import LocalStatus
 from custody_local.errors import LocalStackError, PortTaken
+from tests.support.fake_api import FakeApi
+from tests.unit.cli.conftest import FakeStack, Run, RunJson
 
 
-def test_up_starts_what_was_asked_for_and_tells_where_it_is(no_stack, run_json):
+def test_up_starts_what_was_asked_for_and_tells_where_it_is(
+    no_stack: FakeStack, run_json: RunJson
+) -> None:
     code, told = run_json("up", "--index", "opensearch", "--port", "0")
     assert code == 0
     assert told["running"] is True
@@ -14,7 +18,7 @@ def test_up_starts_what_was_asked_for_and_tells_where_it_is(no_stack, run_json):
     assert no_stack.asked == {"index": "opensearch", "model": "minilm", "port": 0}
 
 
-def test_up_says_what_to_do_about_a_taken_port(no_stack, run):
+def test_up_says_what_to_do_about_a_taken_port(no_stack: FakeStack, run: Run) -> None:
     no_stack.raises = PortTaken(4566, "the local AWS", "--port")
     result = run("up")
     assert result.exit_code == 2
@@ -23,13 +27,13 @@ def test_up_says_what_to_do_about_a_taken_port(no_stack, run):
     assert "--port 0" in result.stderr
 
 
-def test_an_error_in_json_mode_is_json_on_stdout(no_stack, run_json):
+def test_an_error_in_json_mode_is_json_on_stdout(no_stack: FakeStack, run_json: RunJson) -> None:
     no_stack.raises = LocalStackError("No make here.")
     code, told = run_json("up")
     assert (code, told) == (2, {"error": {"code": "local-stack", "detail": "No make here."}})
 
 
-def test_status_has_what_scripts_read(stack, api, run_json):
+def test_status_has_what_scripts_read(stack: FakeStack, api: FakeApi, run_json: RunJson) -> None:
     code, told = run_json("status")
     assert code == 0
     assert {"api_url", "index", "opensearch_url", "bucket"} <= told.keys()
@@ -37,7 +41,7 @@ def test_status_has_what_scripts_read(stack, api, run_json):
     assert told["opensearch_url"] is None
 
 
-def test_status_without_a_stack_is_a_no(no_stack, run, run_json):
+def test_status_without_a_stack_is_a_no(no_stack: FakeStack, run: Run, run_json: RunJson) -> None:
     code, told = run_json("status")
     assert (code, told["running"]) == (1, False)
     result = run("status")
@@ -45,17 +49,17 @@ def test_status_without_a_stack_is_a_no(no_stack, run, run_json):
     assert "custody up" in result.stderr
 
 
-def test_status_names_the_dead_part(no_stack, run):
+def test_status_names_the_dead_part(no_stack: FakeStack, run: Run) -> None:
     no_stack.found = LocalStatus(running=False, problems=("the token issuer does not answer",))
     assert "the token issuer does not answer" in run("status").stderr
 
 
-def test_down_says_whether_anything_ran(stack, run_json):
+def test_down_says_whether_anything_ran(stack: FakeStack, run_json: RunJson) -> None:
     assert run_json("down") == (0, {"stopped": True})
     assert run_json("down") == (0, {"stopped": False})
 
 
-def test_token_prints_the_token_alone(stack, run):
+def test_token_prints_the_token_alone(stack: FakeStack, run: Run) -> None:
     result = run(
         "token", "--tenant", "acme", "--subject", "ana", "--groups", "eng,ops",
         "--scopes", "custody/read custody/write",
@@ -73,14 +77,18 @@ def test_token_prints_the_token_alone(stack, run):
 
 
 @pytest.mark.parametrize("words", [(), ("--tenant", "acme"), ("--subject", "ana")])
-def test_token_needs_a_tenant_and_a_subject(stack, run, words):
+def test_token_needs_a_tenant_and_a_subject(
+    stack: FakeStack, run: Run, words: tuple[str, ...]
+) -> None:
     result = run("token", *words)
     assert result.exit_code == 2
     assert stack.minted == []
 
 
 @pytest.mark.parametrize(("tenant", "subject"), [("Acme!", "ana"), ("a", "ana"), ("acme", "")])
-def test_no_token_is_minted_that_the_service_would_only_call_not_good(stack, run, tenant, subject):
+def test_no_token_is_minted_that_the_service_would_only_call_not_good(
+    stack: FakeStack, run: Run, tenant: str, subject: str
+) -> None:
     result = run("token", "--tenant", tenant, "--subject", subject)
     assert result.exit_code == 2
     assert result.stdout == ""
@@ -88,14 +96,14 @@ def test_no_token_is_minted_that_the_service_would_only_call_not_good(stack, run
     assert stack.minted == []
 
 
-def test_an_unknown_scope_is_refused(stack, run):
+def test_an_unknown_scope_is_refused(stack: FakeStack, run: Run) -> None:
     result = run("token", "--tenant", "acme", "--subject", "b", "--scopes", "custody/everything")
     assert result.exit_code == 2
     assert "custody/override" in result.stderr
     assert stack.minted == []
 
 
-def test_token_without_a_stack_says_how_to_start_one(no_stack, run):
+def test_token_without_a_stack_says_how_to_start_one(no_stack: FakeStack, run: Run) -> None:
     result = run("token", "--tenant", "acme", "--subject", "b")
     assert result.exit_code == 2
     assert result.stdout == ""
@@ -106,5 +114,5 @@ def test_token_without_a_stack_says_how_to_start_one(no_stack, run):
     "words",
     [("up", "--index", "elastic"), ("up", "--port", "70000"), ("dance",), ("status", "--no-such")],
 )
-def test_wrong_usage_is_2(no_stack, run, words):
+def test_wrong_usage_is_2(no_stack: FakeStack, run: Run, words: tuple[str, ...]) -> None:
     assert run(*words).exit_code == 2

@@ -56,24 +56,24 @@ def drop_all(script: dict[str, list[tuple[str, str] | None]]) -> tuple[list[Any]
     return through_drop(client, Box(), "s", items, pace, lambda _: None), slept
 
 
-def test_what_became_of_an_earlier_object_of_that_name_is_waited_over():
+def test_what_became_of_an_earlier_object_of_that_name_is_waited_over() -> None:
     outcomes, slept = drop_all({"a": [("ACTIVE", "v1"), ("PENDING", "v2"), ("ACTIVE", "v2")]})
     assert (outcomes[0].state, outcomes[0].version) == ("ACTIVE", 2)
     assert len(slept) == 2
 
 
-def test_an_earlier_rejection_is_no_rejection_of_this_object():
+def test_an_earlier_rejection_is_no_rejection_of_this_object() -> None:
     outcomes, _ = drop_all({"a": [("REJECTED", "v1"), ("ACTIVE", "v2")]})
     assert outcomes[0].state == "ACTIVE"
 
 
-def test_outcomes_keep_the_order_of_the_files():
+def test_outcomes_keep_the_order_of_the_files() -> None:
     outcomes, _ = drop_all({"a": [None, None, ("ACTIVE", "v2")], "b": [("REJECTED", "v2")]})
     assert [(one.name, one.state) for one in outcomes] == [("a", "ACTIVE"), ("b", "REJECTED")]
 
 
 @pytest.mark.parametrize("stuck", [None, ("PENDING", "v2"), ("ACTIVE", "v1")])
-def test_waiting_ends_with_the_time_and_says_pending(stuck):
+def test_waiting_ends_with_the_time_and_says_pending(stuck: tuple[str, str] | None) -> None:
     outcomes, slept = drop_all({"a": [stuck], "b": [("ACTIVE", "v2")]})
     assert [one.state for one in outcomes] == ["PENDING", "ACTIVE"]
     assert 10 <= sum(slept) < 13

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -24,6 +24,7 @@ from custody_cli.demo.signatures import verify
 from custody_cli.demo.stage import Person, Running
 from custody_local.errors import LocalStackError
 from custody_local.progress import Progress
+from custody_local.stack import Stack
 from tests.support.fake_api import BUCKET, FakeApi
 
 
@@ -62,7 +63,9 @@ def run_demo(stack: AbstractContextManager[Running], *words: str) -> Any:
     return CliRunner().invoke(program.app, list(words), obj=program.Wiring(lambda *_: stack))
 
 
-def test_a_service_that_shows_everything_to_everybody_fails_the_demo(permissive: FakeRunning):
+def test_a_service_that_shows_everything_to_everybody_fails_the_demo(
+    permissive: FakeRunning,
+) -> None:
     result = run_demo(nullcontext(permissive), "--json")
     assert result.exit_code == 1
     report = json.loads(result.stdout)
@@ -80,7 +83,7 @@ def test_a_service_that_shows_everything_to_everybody_fails_the_demo(permissive:
     assert report["searches"]
 
 
-def test_what_is_left_running_fails_the_demo(permissive: FakeRunning):
+def test_what_is_left_running_fails_the_demo(permissive: FakeRunning) -> None:
     permissive.left = ["port 4567"]
     report = json.loads(run_demo(nullcontext(permissive), "--json").stdout)
     assert {"claim": "nothing is left running", "ok": False, "seen": "port 4567"} in report[
@@ -88,14 +91,14 @@ def test_what_is_left_running_fails_the_demo(permissive: FakeRunning):
     ]
 
 
-def test_the_failed_claims_are_said_to_a_person(permissive: FakeRunning):
+def test_the_failed_claims_are_said_to_a_person(permissive: FakeRunning) -> None:
     result = run_demo(nullcontext(permissive))
     assert result.exit_code == 1
     assert "FAIL" in result.stderr
     assert "claims failed" in result.stderr
 
 
-def test_a_stack_that_does_not_start_is_2():
+def test_a_stack_that_does_not_start_is_2() -> None:
     @contextmanager
     def stack() -> Iterator[FakeRunning]:
         raise LocalStackError("make is not installed.")
@@ -148,25 +151,29 @@ def opened(fake_stack: FakeStack, tmp_path: Path) -> Any:
         "minilm",
         Progress(quiet=True),
         folder=tmp_path,
-        make=lambda *_, **__: fake_stack,
+        make=lambda *_, **__: cast("Stack", fake_stack),
     )
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
-def test_the_stack_goes_down_whatever_ends_the_story(fake_stack, tmp_path, error):
+def test_the_stack_goes_down_whatever_ends_the_story(
+    fake_stack: FakeStack, tmp_path: Path, error: type[BaseException]
+) -> None:
     with pytest.raises(error), opened(fake_stack, tmp_path):
         raise error
     assert fake_stack.calls == ["down", "up", "down"]
 
 
-def test_a_start_that_fails_is_cleaned_up(fake_stack, tmp_path):
+def test_a_start_that_fails_is_cleaned_up(fake_stack: FakeStack, tmp_path: Path) -> None:
     fake_stack.fails = True
     with pytest.raises(LocalStackError), opened(fake_stack, tmp_path):
         pass
     assert fake_stack.calls == ["down", "up", "down"]
 
 
-def test_a_termination_signal_cleans_up_as_ctrl_c_does(fake_stack, tmp_path):
+def test_a_termination_signal_cleans_up_as_ctrl_c_does(
+    fake_stack: FakeStack, tmp_path: Path
+) -> None:
     before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(KeyboardInterrupt), opened(fake_stack, tmp_path):
         os.kill(os.getpid(), signal.SIGTERM)
@@ -174,7 +181,7 @@ def test_a_termination_signal_cleans_up_as_ctrl_c_does(fake_stack, tmp_path):
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_a_second_ctrl_c_does_not_stop_the_clean_up(fake_stack, tmp_path):
+def test_a_second_ctrl_c_does_not_stop_the_clean_up(fake_stack: FakeStack, tmp_path: Path) -> None:
     def story() -> None:
         with opened(fake_stack, tmp_path):
             fake_stack.signal_as_it_goes_down = signal.SIGINT
@@ -204,7 +211,7 @@ def der(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
 
 
-def test_a_statement_verifies_with_its_own_key_and_no_other():
+def test_a_statement_verifies_with_its_own_key_and_no_other() -> None:
     key, other = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     envelope = signed({"subject": [1]}, key)
     assert verify(envelope, der(key)) == {"subject": [1]}
@@ -215,7 +222,7 @@ def test_a_statement_verifies_with_its_own_key_and_no_other():
         verify(envelope, der(key))
 
 
-def test_a_failed_claim_does_not_hide_those_after_it():
+def test_a_failed_claim_does_not_hide_those_after_it() -> None:
     checks = Checks()
     checks.equal("one", 1, 2)
     checks.that("two", True)
@@ -223,7 +230,7 @@ def test_a_failed_claim_does_not_hide_those_after_it():
     assert checks.failed[0].seen == "1, expected 2"
 
 
-def test_the_corpus_has_each_kind_that_the_demo_tells_of():
+def test_the_corpus_has_each_kind_that_the_demo_tells_of() -> None:
     first = {one.key: one for one in corpus.first_versions()}
     kinds = {one.item.path.suffix for one in first.values()}
     assert {".md", ".html", ".pdf", ".txt", ".jsonl", ".csv"} <= kinds
@@ -234,7 +241,7 @@ def test_the_corpus_has_each_kind_that_the_demo_tells_of():
     assert again.item.path.read_bytes() != first[again.key].item.path.read_bytes()
 
 
-def test_the_pdf_is_what_its_program_makes(tmp_path: Path):
+def test_the_pdf_is_what_its_program_makes(tmp_path: Path) -> None:
     path = corpus.FOLDER / "make_pdf.py"
     code = path.read_text(encoding="utf-8")
     made: dict[str, Any] = {"__name__": "made", "__file__": str(tmp_path / "make_pdf.py")}
