@@ -13,7 +13,6 @@ CORE = ROOT / "layers" / "core"
 # Started as a program of its own.
 STARTED = {"custody.adapters.parsers.worker": CORE / "custody/adapters/parsers/isolation.py"}
 UNREACHED = {
-    "custody.application.erasure.stores": "what erasures owe each store; a test holds it to be true",
     "custody.domain.ranking.metrics": "evaluation will use it; until then benchmarks do",
     "custody.http.openapi": "makes docs/openapi.json of the same tables that handlers run from",
 }
