@@ -13,7 +13,7 @@ import pytest
 import custody.application.reading.answer as module
 from custody.application.reading.answer import Answer, AnswerRequest
 from custody.application.reading.search import SearchRequest
-from custody.domain.ranking.rewriting import Rewrite
+from custody.domain.ranking.rewriting import AddedTerm, Rewrite
 from custody.domain.ranking.sufficiency import Verdict
 from custody.domain.text.question import content_terms
 from tests.support.search_world import World, reader
@@ -59,7 +59,7 @@ def hostile(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def rewrite(question: str, *args: Any, **kwargs: Any) -> Rewrite:
         text = next(quotes)
-        return Rewrite(text, tuple(text.lower().split()))
+        return Rewrite(text, tuple(AddedTerm(word, 0, 0) for word in text.lower().split()))
 
     monkeypatch.setattr(module, "rewrite", rewrite)
 

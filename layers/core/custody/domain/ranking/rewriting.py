@@ -32,11 +32,26 @@ class Feedback:
 
 
 @dataclass(frozen=True, slots=True)
+class AddedTerm:
+    """``word`` is ``feedback[item].words[position]``. Several items may hold it: ``item`` is the one
+    of the highest score among those that hold it as it is spelled here, the first of equals, and
+    ``position`` its first place there."""
+
+    word: str
+    item: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
 class Rewrite:
-    """``query``: the question followed by ``added_terms``."""
+    """``query``: the question followed by the words of ``added``."""
 
     query: str
-    added_terms: tuple[str, ...]
+    added: tuple[AddedTerm, ...]
+
+    @property
+    def added_terms(self) -> tuple[str, ...]:
+        return tuple(term.word for term in self.added)
 
 
 def rewrite(
@@ -63,8 +78,15 @@ def rewrite(
     best = sorted(weights, key=lambda term: (-weights[term], term))[:ADDED_TERMS]
     if not best:
         return None
-    words = tuple(min(spelled[term], key=lambda w: (-spelled[term][w], w)) for term in best)
-    return Rewrite(" ".join((question, *words)), words)
+    words = [min(spelled[term], key=lambda w: (-spelled[term][w], w)) for term in best]
+    added = tuple(_placed(word, feedback[:FEEDBACK_ITEMS]) for word in words)
+    return Rewrite(" ".join((question, *words)), added)
+
+
+def _placed(word: str, feedback: Sequence[Feedback]) -> AddedTerm:
+    holding = [at for at, item in enumerate(feedback) if word in item.words]
+    best = max(holding, key=lambda at: feedback[at].score)  # the first of equals
+    return AddedTerm(word, best, feedback[best].words.index(word))
 
 
 def _tells_something(word: str) -> bool:

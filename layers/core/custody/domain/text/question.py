@@ -53,6 +53,12 @@ def surface_words(text: str) -> Iterator[str]:
     yield from _pairs(run)
 
 
+def feedback_words(title: str | None, text: str) -> tuple[str, ...]:
+    """The words of a chunk that a rewrite is made from, in order; positions in a trace count in
+    these."""
+    return tuple(surface_words(f"{title or ''} {text}"))
+
+
 def _pairs(run: str) -> Iterator[str]:
     if len(run) == 1:
         yield run
