@@ -28,6 +28,7 @@ from custody.application.ports import (
     TraceStore,
     Verifier,
 )
+from custody.domain.model import Leg
 from custody.errors import ConfigurationError
 from custody_memory.jobs import MemoryJobs
 from custody_memory.ledger import MemoryLedger
@@ -92,6 +93,4 @@ class FixedLimits:
     publish_wait_seconds: float = 15.0
     max_token_age: timedelta = timedelta(hours=1)
     trace_ttl: timedelta = timedelta(days=30)
-    leg_weights: Mapping[str, float] = field(
-        default_factory=lambda: {"semantic": 1.0, "lexical": 1.0}
-    )
+    leg_weights: Mapping[Leg, float] = field(default_factory=lambda: dict.fromkeys(Leg, 1.0))

@@ -39,7 +39,7 @@ KEEPING_NOTHING = {
 READING = {
     "chunk", "control", "count", "dimensions", "drop", "embed_passages",
     "embed_query", "erasure", "exists", "find_drops", "gate", "get", "head", "list_heads",
-    "list_sources", "new", "now", "open", "parse", "ping", "refresh",
+    "list_sources", "name", "new", "now", "open", "parse", "ping", "refresh", "rerank",
     "reputation", "revision", "seal", "search", "sign", "source", "verification_key", "verify",
     "version", "versions", "view",
 }  # fmt: skip

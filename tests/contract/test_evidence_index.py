@@ -13,7 +13,7 @@ import pytest
 
 from custody.application.ports import EvidenceIndex
 from custody.domain.index.candidates import IndexEntry, LegHits, Range, Space
-from custody.domain.model import Acl, DocumentKey
+from custody.domain.model import Acl, DocumentKey, Leg
 from custody.errors import CustodyError, IntegrityError, Unavailable, Unprocessable
 from tests.support.evidence import (
     DIMENSIONS,
@@ -74,10 +74,10 @@ class TestWhatIsFound:
         fill(index, ACME, [put])
         found = both_legs(index, "fox", terms=["user:a"])
         bare = replace(put, vector=None)
-        assert [hit.entry for hit in found.lexical] == [bare]
-        assert [hit.entry for hit in found.semantic] == [bare]
+        assert [hit.entry for hit in found[Leg.LEXICAL]] == [bare]
+        assert [hit.entry for hit in found[Leg.SEMANTIC]] == [bare]
         assert put.vector is not None
-        assert found.semantic[0].score == pytest.approx(float(put.vector @ QUERY), abs=1e-5)
+        assert found[Leg.SEMANTIC][0].score == pytest.approx(float(put.vector @ QUERY), abs=1e-5)
 
     def test_title_and_heading_are_searched_with_each_chunk(self, index: EvidenceIndex) -> None:
         fill(index, ACME, [entry("a", title="Zebra", heading="Quagga", text="Stripes"), entry("b")])
@@ -90,13 +90,13 @@ class TestWhatIsFound:
         )
         found = both_legs(index, "fox dog")
         assert set(lexical(found)) == {"a", "b"}
-        assert all(hit.score > 0 for hit in found.lexical)
-        assert both_legs(index, "unheard").lexical == ()
+        assert all(hit.score > 0 for hit in found[Leg.LEXICAL])
+        assert both_legs(index, "unheard")[Leg.LEXICAL] == ()
 
     def test_a_term_asked_for_twice_weighs_twice(self, index: EvidenceIndex) -> None:
         fill(index, ACME, [entry("a", text="fox"), entry("b", text="dog")])
-        one = index.search(query(ACME, text="fox")).lexical[0].score
-        two = index.search(query(ACME, text="fox fox")).lexical[0].score
+        one = index.search(query(ACME, text="fox"))[Leg.LEXICAL][0].score
+        two = index.search(query(ACME, text="fox fox"))[Leg.LEXICAL][0].score
         assert two == pytest.approx(2 * one, rel=1e-6)
 
     def test_a_short_lexical_leg_leaves_the_other_whole(self, index: EvidenceIndex) -> None:
@@ -105,12 +105,12 @@ class TestWhatIsFound:
         found = both_legs(index, "fox")
         assert lexical(found) == ["d3"]
         assert semantic(found) == semantic(alone)
-        assert len(found.semantic) == 50
+        assert len(found[Leg.SEMANTIC]) == 50
 
     def test_a_leg_without_input_does_not_run(self, index: EvidenceIndex) -> None:
         fill(index, ACME, [entry("a", text="fox")])
-        assert index.search(query(ACME, text="fox")).semantic == ()
-        assert index.search(query(ACME, vector=QUERY)).lexical == ()
+        assert index.search(query(ACME, text="fox"))[Leg.SEMANTIC] == ()
+        assert index.search(query(ACME, vector=QUERY))[Leg.LEXICAL] == ()
         assert index.search(query(ACME)) == LegHits()
         assert index.search(query(ACME, text="")) == LegHits()
         assert index.search(query(ACME, text="the of and")) == LegHits()
@@ -120,18 +120,18 @@ class TestWhatIsFound:
         fill(index, ACME, [entry(f"d{n}", text="fox " * (1 + n % 7)) for n in range(230)])
         found = both_legs(index, "fox", depth=depth)
         deeper = both_legs(index, "fox", depth=230)
-        assert len(deeper.lexical) == len(deeper.semantic) == 230
-        assert found.lexical == deeper.lexical[:depth]
-        assert found.semantic == deeper.semantic[:depth]
+        assert len(deeper[Leg.LEXICAL]) == len(deeper[Leg.SEMANTIC]) == 230
+        assert found[Leg.LEXICAL] == deeper[Leg.LEXICAL][:depth]
+        assert found[Leg.SEMANTIC] == deeper[Leg.SEMANTIC][:depth]
 
     def test_the_nearest_comes_first(self, index: EvidenceIndex) -> None:
         fill(index, ACME, [entry(f"d{n}") for n in range(40)])
-        found = index.search(query(ACME, vector=entry("d7").vector)).semantic
+        found = index.search(query(ACME, vector=entry("d7").vector))[Leg.SEMANTIC]
         assert found[0].entry.key.document_id == "d7"
         assert found[0].score == pytest.approx(1.0, abs=1e-5)
         opposite = entry("d7").vector
         assert opposite is not None
-        assert index.search(query(ACME, vector=-opposite)).semantic[-1].score == pytest.approx(
+        assert index.search(query(ACME, vector=-opposite))[Leg.SEMANTIC][-1].score == pytest.approx(
             -1.0, abs=1e-5
         )
 
@@ -164,7 +164,7 @@ class TestOddTexts:
         fill(index, ACME, [entry("odd", text=text), entry("other", text="something else")])
         found = both_legs(index, word)
         assert lexical(found) == ["odd"]
-        assert found.lexical[0].entry.text == text
+        assert found[Leg.LEXICAL][0].entry.text == text
         assert set(semantic(found)) == {"odd", "other"}
 
     def test_30_000_characters(self, index: EvidenceIndex) -> None:
@@ -173,14 +173,14 @@ class TestOddTexts:
         fill(index, ACME, [entry("long", text=text), entry("short", text="fox")])
         found = both_legs(index, "needle42")
         assert lexical(found) == ["long"]
-        assert found.lexical[0].entry.text == text
+        assert found[Leg.LEXICAL][0].entry.text == text
         assert lexical(both_legs(index, "fox")) == ["short", "long"] or lexical(
             both_legs(index, "fox")
         ) == ["long", "short"]
 
     def test_only_stop_words_have_no_term_and_a_vector(self, index: EvidenceIndex) -> None:
         fill(index, ACME, [entry("stop", text="it is not of the"), entry("b", text="fox")])
-        assert both_legs(index, "not it").lexical == ()
+        assert both_legs(index, "not it")[Leg.LEXICAL] == ()
         found = both_legs(index, "fox not")
         assert lexical(found) == ["b"]
         assert set(semantic(found)) == {"stop", "b"}
@@ -289,7 +289,7 @@ class TestFilters:
         metadata = {"k": "v", "n": 1, "b": True, "two": ("x",)}
         fill(index, ACME, [entry("a", text="fox", metadata=metadata)])
         found = both_legs(index, "fox", **filters)
-        assert found.semantic == found.lexical == ()
+        assert found[Leg.SEMANTIC] == found[Leg.LEXICAL] == ()
         assert found.unknown_fields == (("unknown",) if "unknown" in str(filters) else ())
 
     @pytest.mark.parametrize(
@@ -366,7 +366,7 @@ class TestFilters:
             only = wanted(terms=terms, metadata=dict.fromkeys(names, "none has this"))
             spaces = (ACME, Space("public"), Space("unmade"))
             found = index.search(query(*spaces, text="fox", vector=QUERY, only=only))
-            assert found.semantic == found.lexical == ()
+            assert found[Leg.SEMANTIC] == found[Leg.LEXICAL] == ()
             assert index.search(query(*spaces, only=only)).unknown_fields == found.unknown_fields
             return found.unknown_fields
 
@@ -443,15 +443,15 @@ class TestFilters:
             )
             permitted = [one for one in entries if _oracle_permits(one, filters)]
             by_cosine = sorted(permitted, key=lambda one: (-_cosine(one, vector), one.chunk_id))
-            assert [hit.entry.chunk_id for hit in found.semantic] == [
+            assert [hit.entry.chunk_id for hit in found[Leg.SEMANTIC]] == [
                 one.chunk_id for one in by_cosine[:30]
             ]
             matching = {one.chunk_id for one in permitted if set(words) & set(one.text.split())}
-            got = {hit.entry.chunk_id for hit in found.lexical}
+            got = {hit.entry.chunk_id for hit in found[Leg.LEXICAL]}
             assert got <= matching
-            assert len(found.lexical) == min(len(matching), 30)
-            assert list(found.lexical) == sorted(
-                found.lexical, key=lambda hit: (-hit.score, hit.entry.chunk_id)
+            assert len(found[Leg.LEXICAL]) == min(len(matching), 30)
+            assert list(found[Leg.LEXICAL]) == sorted(
+                found[Leg.LEXICAL], key=lambda hit: (-hit.score, hit.entry.chunk_id)
             )
 
 
@@ -534,7 +534,7 @@ class TestWriting:
         fill(index, ACME, [entry("a", text="dog", acl=["everyone"], metadata={"k": "w"})])
         assert index.count(ACME, DocumentKey("acme", "a")) == 1
         everything = {"terms": ["user:x", "everyone"]}
-        assert both_legs(index, "fox", **everything).lexical == ()
+        assert both_legs(index, "fox", **everything)[Leg.LEXICAL] == ()
         assert lexical(both_legs(index, "dog", **everything)) == ["a"]
         assert both_legs(index, "dog", terms=["user:x"]) == LegHits()
         assert both_legs(index, "dog", metadata={"k": "v"}) == LegHits()
@@ -545,8 +545,10 @@ class TestWriting:
         before = both_legs(index, "fox", depth=200)
         fill(index, ACME, entries)
         after = both_legs(index, "fox", depth=200)
-        assert [hit.entry for hit in after.lexical] == [hit.entry for hit in before.lexical]
-        assert after.semantic == before.semantic
+        assert [hit.entry for hit in after[Leg.LEXICAL]] == [
+            hit.entry for hit in before[Leg.LEXICAL]
+        ]
+        assert after[Leg.SEMANTIC] == before[Leg.SEMANTIC]
 
     def test_counts_are_by_document_and_version(self, index: EvidenceIndex) -> None:
         fill(
@@ -585,7 +587,7 @@ class TestWriting:
         for _ in range(2):
             index.delete(ACME, key, **arguments)
             found = both_legs(index, "fox")
-            for hits in (found.lexical, found.semantic):
+            for hits in (found[Leg.LEXICAL], found[Leg.SEMANTIC]):
                 versions = [hit.entry.version for hit in hits if hit.entry.key == key]
                 assert sorted(versions) == left
                 assert sum(hit.entry.key.document_id == "b" for hit in hits) == 1
@@ -615,12 +617,12 @@ class TestWriting:
         index.set_acl(ACME, key, 1, Acl.of("user:x"))
         assert set(lexical(both_legs(index, "fox"))) == {"b"}
         found = both_legs(index, "fox", terms=["user:x"])
-        assert len(found.lexical) == len(found.semantic) == 3
-        assert found.lexical[0].entry.acl == ("user:x",)
+        assert len(found[Leg.LEXICAL]) == len(found[Leg.SEMANTIC]) == 3
+        assert found[Leg.LEXICAL][0].entry.acl == ("user:x",)
         index.set_acl(ACME, key, 1, Acl.of("everyone", "user:y"))
         index.set_acl(ACME, key, 2, Acl.of("nobody"))
         assert both_legs(index, "fox", terms=["user:x"]) == LegHits()
-        assert len(both_legs(index, "fox").semantic) == 4
+        assert len(both_legs(index, "fox")[Leg.SEMANTIC]) == 4
 
     def test_the_next_neighbour_follows_a_deleted_one(self, index: EvidenceIndex) -> None:
         a, b, c = (unit([1.0, y] + [0.0] * 6) for y in (0.0, 0.5, 2.0))
@@ -648,7 +650,7 @@ class TestWriting:
         for depth in (16, 50):
             found = both_legs(index, "fox", depth=depth)
             assert sorted(semantic(found)) == sorted(lexical(found)) == sorted(documents)
-            assert {hit.entry.version for hit in found.semantic} == {90}
+            assert {hit.entry.version for hit in found[Leg.SEMANTIC]} == {90}
 
     def test_concurrent_writers_lose_nothing(self, index: EvidenceIndex) -> None:
         index.ensure(ACME, model_revision=MODEL, dimensions=DIMENSIONS)
@@ -675,7 +677,7 @@ class TestWriting:
         assert faults == []
         assert [index.count(ACME, DocumentKey("acme", f"w{n}")) for n in range(4)] == [8] * 4
         assert index.count(ACME, DocumentKey("acme", "shared")) == 1
-        assert len(both_legs(index, "fox", depth=100).lexical) == 32
+        assert len(both_legs(index, "fox", depth=100)[Leg.LEXICAL]) == 32
 
 
 class TestRefusals:
@@ -766,8 +768,8 @@ class TestOrder:
         for depth in (7, 50, 120):
             for _ in range(2):
                 found = both_legs(index, "words", depth=depth)
-                assert [hit.entry.chunk_id for hit in found.lexical] == expected[:depth]
-                assert [hit.entry.chunk_id for hit in found.semantic] == expected[:depth]
+                assert [hit.entry.chunk_id for hit in found[Leg.LEXICAL]] == expected[:depth]
+                assert [hit.entry.chunk_id for hit in found[Leg.SEMANTIC]] == expected[:depth]
 
     def test_scores_of_one_tenant_do_not_depend_on_another(self, index: EvidenceIndex) -> None:
         other = Space("other")
@@ -791,21 +793,21 @@ class TestOrder:
         joined = index.search(query(together, text="fox bird", vector=QUERY))
         scores = [
             {hit.entry.key.document_id: pytest.approx(hit.score, rel=1e-6) for hit in leg}
-            for leg in (joined.lexical, joined.semantic)
+            for leg in (joined[Leg.LEXICAL], joined[Leg.SEMANTIC])
         ]
-        assert {hit.entry.key.document_id: hit.score for hit in apart.lexical} == scores[0]
-        assert {hit.entry.key.document_id: hit.score for hit in apart.semantic} == scores[1]
+        assert {hit.entry.key.document_id: hit.score for hit in apart[Leg.LEXICAL]} == scores[0]
+        assert {hit.entry.key.document_id: hit.score for hit in apart[Leg.SEMANTIC]} == scores[1]
 
     def test_an_isolated_source_has_statistics_of_its_own(self, index: EvidenceIndex) -> None:
         isolated = Space("acme", "secret")
         fill(index, isolated, [entry("s", source_id="secret", text="fox dog")])
-        alone = index.search(query(isolated, text="fox")).lexical[0].score
+        alone = index.search(query(isolated, text="fox"))[Leg.LEXICAL][0].score
         fill(index, ACME, [entry(f"d{n}", text="fox") for n in range(20)])
         found = index.search(query(ACME, isolated, text="fox", depth=50))
-        scores = {hit.entry.key.document_id: hit.score for hit in found.lexical}
+        scores = {hit.entry.key.document_id: hit.score for hit in found[Leg.LEXICAL]}
         assert len(scores) == 21
         assert scores["s"] == alone
-        assert index.search(query(ACME, text="fox")).lexical != ()
+        assert index.search(query(ACME, text="fox"))[Leg.LEXICAL] != ()
 
     def test_a_chunk_id_is_unique_in_a_space_only(self, index: EvidenceIndex) -> None:
         other = Space("other")

@@ -22,7 +22,7 @@ from custody.application.ports import EvidenceIndex
 from custody.bootstrap.environment import EnvironmentPorts
 from custody.domain.index.candidates import LegHits, Space
 from custody.domain.index.document import encode
-from custody.domain.model import Acl, DocumentKey
+from custody.domain.model import Acl, DocumentKey, Leg
 from custody.errors import CustodyError, IntegrityError, Unavailable
 from custody.settings import Environment
 from tests.support.evidence import (
@@ -501,7 +501,7 @@ class TestOnARealNode:
             prefix = f"stats{shards}-{time.time_ns()}"
             index = OpenSearchIndex(client, prefix, shards=shards, search_timeout_s=60.0)
             fill(index, ACME, entries)
-            hits = index.search(query(ACME, text="fox dog")).lexical
+            hits = index.search(query(ACME, text="fox dog"))[Leg.LEXICAL]
             scores.append([(hit.entry.chunk_id, hit.score) for hit in hits])
             client.indices.delete(index=f"{prefix}-*")
         assert scores[0] == scores[1]

@@ -9,6 +9,7 @@ import pytest
 from custody.adapters.opensearch_index import OpenSearchIndex
 from custody.adapters.sqlite_index import SqliteIndex
 from custody.domain.index.candidates import IndexEntry, LegHits, Space
+from custody.domain.model import Leg
 from tests.support.evidence import entry, fill, query, unit, wanted
 
 pytestmark = pytest.mark.opensearch
@@ -37,7 +38,7 @@ def corpus(source: random.Random, tenant: str, size: int) -> list[IndexEntry]:
 
 
 def ranking(found: LegHits) -> list[tuple[str, float]]:
-    return [(hit.entry.chunk_id, hit.score) for hit in found.lexical]
+    return [(hit.entry.chunk_id, hit.score) for hit in found[Leg.LEXICAL]]
 
 
 @pytest.mark.parametrize("terms", [["everyone"], ["user:x"], ["everyone", "user:x"]])
@@ -60,9 +61,11 @@ def test_lexical_rankings_and_scores_are_the_same(
         )
         embedded, served = sqlite_index.search(asked), opensearch_index.search(asked)
         assert ranking(embedded) == ranking(served), asked.text
-        assert [hit.entry for hit in embedded.lexical] == [hit.entry for hit in served.lexical]
-        assert [hit.entry.chunk_id for hit in embedded.semantic] == [
-            hit.entry.chunk_id for hit in served.semantic
+        assert [hit.entry for hit in embedded[Leg.LEXICAL]] == [
+            hit.entry for hit in served[Leg.LEXICAL]
         ]
-        for one, other in zip(embedded.semantic, served.semantic, strict=True):
+        assert [hit.entry.chunk_id for hit in embedded[Leg.SEMANTIC]] == [
+            hit.entry.chunk_id for hit in served[Leg.SEMANTIC]
+        ]
+        for one, other in zip(embedded[Leg.SEMANTIC], served[Leg.SEMANTIC], strict=True):
             assert one.score == pytest.approx(other.score, abs=1e-6)

@@ -12,7 +12,7 @@ import pytest
 from custody.adapters.sqlite_index import SqliteIndex
 from custody.domain.index.candidates import LegHits, Space
 from custody.domain.index.document import encode
-from custody.domain.model import Acl, DocumentKey
+from custody.domain.model import Acl, DocumentKey, Leg
 from custody.errors import ConfigurationError, Unavailable
 from tests.support.evidence import DIMENSIONS, MODEL, entry, fill, lexical, query, semantic, unit
 
@@ -47,7 +47,7 @@ def test_deleted_text_and_vectors_are_in_neither_the_file_nor_its_log(tmp_path: 
     after = stored_bytes(path)
     assert [trace for trace in traces if trace in after] == []
     assert b"keepsake" in after
-    assert len(index.search(query(ACME, text="keepsake")).lexical) == 50
+    assert len(index.search(query(ACME, text="keepsake"))[Leg.LEXICAL]) == 50
     index.close()
 
 
@@ -89,7 +89,7 @@ def test_a_writer_that_keeps_the_lock_makes_writes_unavailable_and_not_reads(
     writer.execute("ROLLBACK")
     writer.close()
     index.put(ACME, [entry("b", text="fox")])
-    assert len(index.search(query(ACME, text="fox")).lexical) == 2
+    assert len(index.search(query(ACME, text="fox"))[Leg.LEXICAL]) == 2
     index.close()
 
 
@@ -160,7 +160,7 @@ def test_what_another_process_wrote_or_deleted_is_seen_at_once(tmp_path: Path) -
     # The same chunk with another vector must not be answered from what was read before.
     moved = entry("b", text="fox", vector=unit(77))
     one.put(ACME, [moved])
-    nearest = other.search(query(ACME, vector=unit(77))).semantic[0]
+    nearest = other.search(query(ACME, vector=unit(77)))[Leg.SEMANTIC][0]
     assert nearest.entry.key.document_id == "b"
     assert nearest.score == pytest.approx(1.0, abs=1e-6)
     one.close()
@@ -176,7 +176,7 @@ def test_a_file_made_anew_at_the_same_place_shares_nothing_with_the_old(tmp_path
     for file in path.parent.glob("index.db*"):
         file.unlink()
     fill(index, ACME, [entry("new", vector=unit(2))])
-    assert index.search(query(ACME, vector=unit(2))).semantic[0].score == pytest.approx(1.0)
+    assert index.search(query(ACME, vector=unit(2)))[Leg.SEMANTIC][0].score == pytest.approx(1.0)
     index.close()
 
 
@@ -186,7 +186,7 @@ def _write(path: str, worker: int, done: multiprocessing.Queue[int]) -> None:
     for n in range(15):
         index.put(ACME, [entry(f"w{worker}", ordinal=n, text="fox")])
         found = index.search(query(ACME, text="fox", vector=unit(worker), depth=200))
-        done.put(len(found.semantic) == len(found.lexical) >= n)
+        done.put(len(found[Leg.SEMANTIC]) == len(found[Leg.LEXICAL]) >= n)
     index.close()
 
 
@@ -204,5 +204,5 @@ def test_many_processes_write_and_search_at_once(tmp_path: Path) -> None:
     assert all(answers)
     index = SqliteIndex(path)
     assert [index.count(ACME, DocumentKey("acme", f"w{n}")) for n in range(3)] == [15] * 3
-    assert len(index.search(query(ACME, text="fox", depth=200)).lexical) == 45
+    assert len(index.search(query(ACME, text="fox", depth=200))[Leg.LEXICAL]) == 45
     index.close()

@@ -16,7 +16,7 @@ from custody.application.ingestion.change_acl import AclRequest
 from custody.domain.index.candidates import LegQuery, SearchFilter, Space
 from custody.domain.ledger.drops import DropState
 from custody.domain.ledger.erasures import ErasureState
-from custody.domain.model import DocumentKey, SourceKey, VersionState
+from custody.domain.model import DocumentKey, Leg, SourceKey, VersionState
 from custody.domain.provenance.identifiers import drop_document_id
 from tests.support.ingest_world import READER, TENANT, WRITER, World, principal, request
 
@@ -55,7 +55,7 @@ def found(world: World, text: str, reader: object = READER) -> list[str]:
             model_revision=world.embedder.revision,
         )
     )
-    return sorted({hit.entry.text for hit in (*hits.semantic, *hits.lexical)})
+    return sorted({hit.entry.text for hit in (*hits[Leg.SEMANTIC], *hits[Leg.LEXICAL])})
 
 
 def test_a_dropped_page_is_cleaned_signed_and_found(world: World) -> None:

@@ -10,7 +10,7 @@ from custody.application.ports import EvidenceIndex
 from custody.application.reading.answer import AnswerRequest
 from custody.application.reading.search import SearchRequest, SearchResult
 from custody.domain.index.candidates import Range
-from custody.domain.model import Acl, Outcome, Principal, VersionState
+from custody.domain.model import Acl, Leg, Outcome, Principal, VersionState
 from custody.domain.ranking.sufficiency import Reason, Verdict
 from custody.errors import Unprocessable
 from tests.support.search_world import World, reader
@@ -42,9 +42,8 @@ def test_verified_evidence_comes_back_from_both_legs(world: World) -> None:
     assert found(result) == ["leave", "lunch"]
     assert result.outcomes == {Outcome.VERIFIED: 2}
     first = result.results[0].scores
-    assert first.semantic is not None
-    assert first.lexical is not None
-    assert first.semantic.score == pytest.approx(
+    assert set(first.legs) == set(Leg)
+    assert first.legs[Leg.SEMANTIC].score == pytest.approx(
         float(world.embedder.embed_query(QUESTION) @ world.embedder.embed_query(LEAVE)), abs=1e-3
     )
 
@@ -66,7 +65,9 @@ def test_a_restricted_caller_sees_what_an_index_of_only_their_documents_would_gi
 
 def semantic_ranks(result: SearchResult) -> dict[str, int]:
     return {
-        item.chunk_id: item.scores.semantic.rank for item in result.results if item.scores.semantic
+        item.chunk_id: item.scores.legs[Leg.SEMANTIC].rank
+        for item in result.results
+        if Leg.SEMANTIC in item.scores.legs
     }
 
 
@@ -119,7 +120,7 @@ def test_an_empty_keyword_leg_is_no_evidence_to_the_gate(world: World) -> None:
     assert answer.evidence == ()
     both = search(world, "zzzz", route="hybrid")
     assert set(found(both)) == {"leave", "lunch"}
-    assert all(item.scores.lexical is None for item in both.results)
+    assert all(Leg.LEXICAL not in item.scores.legs for item in both.results)
     judged = world.answers(reader(), AnswerRequest(SearchRequest("zzzz", route="hybrid")))
     assert judged.verdict is Verdict.INSUFFICIENT
 

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import repeat
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -132,6 +133,17 @@ def test_a_trace_carries_the_time_at_which_the_table_drops_it(
     assert str(int(SOON.timestamp())) in stored
     described = client.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
     assert described["AttributeName"] == "expires_at"
+
+
+def test_whose_trace_it_is_can_be_read_without_its_key(clock: SetClock, trace_id: str) -> None:
+    """A user's traces are found by these two: the key is a hash, and a subject is one of a
+    tenant's."""
+    written: list[dict[str, Any]] = []
+    client: Any = SimpleNamespace(put_item=lambda **given: written.append(given["Item"]))
+    DynamoTraces(client, "traces", clock).put("acme", trace_id, "user:ann", TRACE, expires_at=SOON)
+    assert [(item["tenant"]["S"], item["subject"]["S"]) for item in written] == [
+        ("acme", "user:ann")
+    ]
 
 
 @pytest.mark.emulator

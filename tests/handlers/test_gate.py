@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from custody.domain.model import Acl
 from custody.http.answers import AnswerReply, StoredAnswerReply
 from tests.support.functions import event, events, load
 from tests.support.search_world import World
@@ -105,3 +106,46 @@ def test_a_stored_answer_is_read_by_who_asked_and_by_no_one_else(
     given["requestContext"]["authorizer"]["subject"] = "bob"
     status, body = invoke(given)
     assert (status, body["code"]) == (404, "not-found")
+
+
+def read_back(invoke: Any, answer_id: str, **caller: str) -> tuple[int, dict[str, Any]]:
+    given = event("gate/unknown-answer")
+    given["pathParameters"] = {"id": answer_id}
+    given["requestContext"]["authorizer"].update(caller)
+    status, body = invoke(given)
+    return status, body
+
+
+def test_a_filter_is_told_as_it_was_asked(invoke: Any, world: World) -> None:
+    world.publish("dated", "Parental leave.", metadata={"team": "people", "year": 2026})
+    clauses = {"team": ["people", "x"], "year": {"gte": 2020}}
+    asked = event("gate/answer")
+    asked["body"] = json.dumps({**json.loads(asked["body"]), "filter": clauses})
+    _, answer = invoke(asked)
+    _, body = read_back(invoke, answer["answer_id"])
+    assert body["request"]["filter"] == clauses
+    assert body["request"]["filter_fields"] == ["team", "year"]
+
+
+def test_an_auditor_is_told_more_of_the_retrieval(invoke: Any, stored: Stored) -> None:
+    _, own = read_back(invoke, stored.answer.answer_id)
+    scope = "custody/read custody/audit"
+    _, audited = read_back(invoke, stored.answer.answer_id, subject="eve", scope=scope)
+    assert audited["subject"] == own["subject"] == "ann"
+    assert audited["retrieval"]["outcomes"] == {"VERIFIED": 2}
+    assert audited["evidence"][0]["withheld"] is None
+    assert set(audited["retrieval"]) - set(own["retrieval"]) == {"outcomes", "withheld"}
+    StoredAnswerReply.model_validate_json(json.dumps(audited))
+
+
+def test_a_word_that_may_no_longer_be_shown_is_null() -> None:
+    stored = Stored(("leave", "Sixteen weeks."), question="Who won the cup in 1998?")
+    handler = load("gate").api.handler(lambda: stored.world.service)
+    given = event("gate/unknown-answer")
+    given["pathParameters"] = {"id": stored.answer.answer_id}
+    words = json.loads(handler(given, None)["body"])["attempts"][1]["added_terms"]
+    assert set(words) == {"sixteen", "title", "weeks"}
+    stored.world.change_head(stored.head, narrowed_to=Acl.of("user:bob"))
+    body = json.loads(handler(given, None)["body"])
+    assert body["attempts"][1]["added_terms"] == [None] * len(words)
+    StoredAnswerReply.model_validate_json(json.dumps(body))

@@ -15,7 +15,7 @@ import pytest
 from custody.application.reading.answer import AnswerRequest
 from custody.application.reading.search import SearchRequest
 from custody.domain.index.candidates import Hit, LegHits
-from custody.domain.model import Acl, Head, Outcome, Principal, SourceState
+from custody.domain.model import Acl, Head, Leg, Outcome, Principal, SourceState
 from tests.support.functions import event, load
 from tests.support.search_world import World, reader
 
@@ -46,7 +46,7 @@ def unfiltered(world: World) -> None:
         leg = tuple(
             Hit(replace(entry, vector=None), 0.9 - at / 100) for at, entry in enumerate(entries)
         )
-        return LegHits(semantic=leg, lexical=leg)
+        return LegHits(dict.fromkeys(Leg, leg))
 
     world.index.change = propose
 
@@ -79,9 +79,7 @@ def test_a_sparse_acl_finds_the_one_document_in_a_thousand() -> None:
     result = world.search(reader(), SearchRequest(QUESTION, k=1))
     assert [item.key.document_id for item in result.results] == ["mine"]
     first = result.results[0].scores
-    assert first.semantic is not None
-    assert first.lexical is not None
-    assert (first.semantic.rank, first.lexical.rank) == (1, 1)
+    assert {leg: place.rank for leg, place in first.legs.items()} == dict.fromkeys(Leg, 1)
     assert result.withheld == {}
 
 
@@ -101,8 +99,7 @@ def test_an_index_without_a_filter_changes_nothing_of_what_is_served(world: Worl
     result = world.search(reader(), SearchRequest(QUESTION))
     assert [item.key.document_id for item in result.results] == ["open"]
     first = result.results[0].scores
-    assert first.semantic is not None
-    assert first.semantic.rank == 1
+    assert first.legs[Leg.SEMANTIC].rank == 1
     assert result.withheld == {"acl-denied": 1}
     answer = world.answers(reader(), AnswerRequest(SearchRequest(QUESTION), threshold=1.0))
     assert {item.key.document_id for item in answer.evidence} == {"open"}
@@ -152,8 +149,7 @@ def test_a_cross_tenant_similarity_attack_finds_nothing_of_the_other_tenant() ->
     result = world.search(reader(), SearchRequest(LEAVE))
     assert [item.key.document_id for item in result.results] == ["own"]
     own = result.results[0].scores
-    assert own.semantic is not None
-    assert own.semantic.rank == 1
+    assert own.legs[Leg.SEMANTIC].rank == 1
     assert result.withheld == {"tenant-mismatch": 1}
     answer = world.answers(reader(), AnswerRequest(SearchRequest(LEAVE), preset="lenient"))
     assert {item.key.document_id for item in answer.evidence} == {"own"}

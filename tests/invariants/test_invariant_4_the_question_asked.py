@@ -13,6 +13,7 @@ import pytest
 import custody.application.reading.answer as module
 from custody.application.reading.answer import Answer, AnswerRequest
 from custody.application.reading.search import SearchRequest
+from custody.domain.model import Leg
 from custody.domain.ranking.rewriting import AddedTerm, Rewrite
 from custody.domain.ranking.sufficiency import Verdict
 from custody.domain.text.question import content_terms
@@ -83,7 +84,8 @@ def test_similarity_stays_that_with_the_question(world: World, hostile: None) ->
     assert len(vectors) == 1
     assert world.embedder.asked == [OFF_CORPUS]
     asked_alone = world.search(reader(), SearchRequest(OFF_CORPUS))
-    best = max(item.scores.semantic.score for item in asked_alone.results if item.scores.semantic)
+    legs = [item.scores.legs for item in asked_alone.results]
+    best = max(found[Leg.SEMANTIC].score for found in legs if Leg.SEMANTIC in found)
     assert before == pytest.approx(max(0.0, best))
 
 

@@ -191,9 +191,7 @@ def test_an_answer_names_the_policies_and_the_model_that_decided(world: World) -
     answer = world.answers(reader(), AnswerRequest(SearchRequest(QUESTION)))
     assert (answer.reputation_policy.digest, answer.gate_policy.digest) == ("d" * 64, "e" * 64)
     assert answer.model_revision == "m1"
-    stored = world.traces.get("acme", answer.answer_id)
-    assert stored is not None
-    trace: Any = stored[1]
-    assert trace["request"]["model_revision"] == "m1"
-    assert trace["retrieval"]["policy"]["reputation"]["digest"] == "d" * 64
-    assert trace["gate"]["policy"]["digest"] == "e" * 64
+    trace = world.trace(answer.answer_id)
+    assert trace.request.model_revision == "m1"
+    assert trace.retrieval.policy.digest == "d" * 64
+    assert trace.gate.policy.digest == "e" * 64

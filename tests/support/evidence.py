@@ -19,7 +19,7 @@ from custody.domain.index.candidates import (
     Space,
     Vector,
 )
-from custody.domain.model import DocumentKey, MetadataValue
+from custody.domain.model import DocumentKey, Leg, MetadataValue
 
 MODEL = "model-a"
 DIMENSIONS = 8
@@ -131,8 +131,8 @@ def fill(index: EvidenceIndex, space: Space, entries: Sequence[IndexEntry]) -> N
 
 
 def lexical(found: LegHits) -> list[str]:
-    return [hit.entry.key.document_id for hit in found.lexical]
+    return [hit.entry.key.document_id for hit in found[Leg.LEXICAL]]
 
 
 def semantic(found: LegHits) -> list[str]:
-    return [hit.entry.key.document_id for hit in found.semantic]
+    return [hit.entry.key.document_id for hit in found[Leg.SEMANTIC]]

@@ -11,13 +11,23 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 
-from custody.application.ports import CandidateIndex, Embedder, EvidenceIndex, Ledger, Matrix
+from custody.application.ports import (
+    CandidateIndex,
+    Embedder,
+    EvidenceIndex,
+    Ledger,
+    Matrix,
+    Reranker,
+)
+from custody.application.reading.ranking import Policies
 from custody.application.reading.read_trace import ReadTraceLedger
-from custody.application.reading.retrieval import Policies
+from custody.application.reading.retrieval import Retriever
+from custody.application.reading.trace_codec import decode
 from custody.bootstrap import Limits, Ports, Service
 from custody.domain.index.candidates import (
     Hit,
@@ -34,6 +44,7 @@ from custody.domain.model import (
     DocumentKey,
     Head,
     LedgerView,
+    Leg,
     PolicyRef,
     Principal,
     Source,
@@ -130,11 +141,13 @@ class OracleIndex:
         if self.fault is not None:
             raise self.fault
         open_to = [entry for entry in self.entries.values() if _passes(entry, query)]
+        legs: dict[Leg, tuple[Hit, ...]] = {}
+        if query.vector is not None:
+            legs[Leg.SEMANTIC] = _leg(open_to, _cosine(query), query.depth)
+        if query.text is not None:
+            legs[Leg.LEXICAL] = _leg(open_to, _overlap(query), query.depth, above_zero=True)
         hits = LegHits(
-            semantic=_leg(open_to, _cosine(query), query.depth) if query.vector is not None else (),
-            lexical=_leg(open_to, _overlap(query), query.depth, above_zero=True)
-            if query.text is not None
-            else (),
+            legs,
             unknown_fields=_unknown_fields(self.entries.values(), query),
         )
         if self.after is not None:
@@ -250,15 +263,28 @@ class FixedPolicies:
 
 
 class ServiceOfFixedPolicies(Service):
-    """Its policies are as a test sets them, signed by nobody."""
+    """Its policies are as a test sets them, signed by nobody, and so is its reranker."""
 
-    def __init__(self, ports: Ports, limits: Limits, policies: Policies) -> None:
+    def __init__(
+        self, ports: Ports, limits: Limits, policies: Policies, reranker: Reranker | None
+    ) -> None:
         super().__init__(ports, limits)
-        self._fixed = policies
+        self._fixed, self._reranker = policies, reranker
 
     @property
     def active_policies(self) -> Policies:
         return self._fixed
+
+    @cached_property
+    def retriever(self) -> Retriever:
+        return Retriever(
+            index=self._ports.index,
+            ledger=self._ports.ledger,
+            check=self.check,
+            policies=self._fixed,
+            leg_weights=self._limits.leg_weights,
+            reranker=self._reranker,
+        )
 
 
 class World:
@@ -269,7 +295,8 @@ class World:
         weight: float = 0.2,
         real_index: EvidenceIndex | None = None,
         real_embedder: Embedder | None = None,
-        leg_weights: Mapping[str, float] | None = None,
+        leg_weights: Mapping[Leg, float] | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
         """``real_index`` takes the place of the oracle, ``real_embedder`` of the word vectors."""
         self.clock, self.ids = FixedClock(), CountingIds()
@@ -295,7 +322,7 @@ class World:
         )
         self.objects, self.traces = ports.objects, ports.traces
         self.service = ServiceOfFixedPolicies(
-            ports, FixedLimits(leg_weights=leg_weights or {}), self.policies
+            ports, FixedLimits(leg_weights=leg_weights or {}), self.policies, reranker
         )
         self.retriever, self.search = self.service.retriever, self.service.search
         self.answers = self.service.answers
@@ -347,6 +374,12 @@ class World:
             )
             self._real_index.put(space, made)
             self._real_index.refresh([space])
+
+    def trace(self, trace_id: str, tenant: str = "acme") -> Any:
+        """What was stored, read back as the service reads it."""
+        stored = self.traces.get(tenant, trace_id)
+        assert stored is not None
+        return decode(stored[1])
 
     def change_head(self, head: Head, **changes: Any) -> None:
         self.ledger.heads[head.key] = replace(head, **changes)

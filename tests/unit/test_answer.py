@@ -9,7 +9,7 @@ import pytest
 from custody.application.reading.answer import Answer, AnswerRequest, Stop
 from custody.application.reading.search import SearchRequest
 from custody.domain.index.candidates import Hit, LegHits
-from custody.domain.model import Acl, KeyState, Principal, VersionState
+from custody.domain.model import Acl, KeyState, Leg, Principal, VersionState
 from custody.domain.ranking.sufficiency import Reason, Verdict
 from custody.errors import Forbidden, Unauthenticated, Unavailable, Unprocessable
 from tests.support.search_world import World, reader
@@ -299,11 +299,9 @@ def test_an_override_is_told_and_recorded_with_the_reasons_that_stand(world: Wor
     assert answer.overridden
     assert not answer.judgement.passed
     assert answer.envelope is not None
-    stored = world.traces.get("acme", answer.answer_id)
-    assert stored is not None
-    gate: Any = stored[1]["gate"]
-    assert gate["overridden"] is True
-    assert "LOW_COVERAGE" in gate["reasons"]
+    gate = world.trace(answer.answer_id).gate
+    assert gate.overridden is True
+    assert Reason.LOW_COVERAGE in gate.reasons
 
 
 def test_an_override_of_a_gate_that_passed_overrode_nothing(world: World) -> None:
@@ -322,7 +320,11 @@ def test_no_evidence_can_not_be_overridden() -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_similarity_that_is_no_number_never_passes(world: World, value: float) -> None:
     world.index.change = lambda hits: replace(
-        hits, semantic=tuple(Hit(hit.entry, value) for hit in hits.semantic)
+        hits,
+        legs={
+            **hits.legs,
+            Leg.SEMANTIC: tuple(Hit(hit.entry, value) for hit in hits[Leg.SEMANTIC]),
+        },
     )
     with pytest.raises(Unavailable):
         ask(world, threshold=0.0)
@@ -333,9 +335,10 @@ def test_a_false_entry_lends_no_similarity(world: World, route: str) -> None:
     expected = ask(world, route=route, threshold=1.0).judgement.features
 
     def forge(hits: LegHits) -> LegHits:
-        true = hits.semantic[-1]
+        true = hits[Leg.SEMANTIC][-1]
         false = replace(true.entry, text=QUESTION)
-        return replace(hits, semantic=(Hit(false, 0.999), *hits.semantic))
+        forged = (Hit(false, 0.999), *hits[Leg.SEMANTIC])
+        return replace(hits, legs={**hits.legs, Leg.SEMANTIC: forged})
 
     world.index.change = forge
     assert ask(world, route=route, threshold=1.0).judgement.features == expected
@@ -347,7 +350,7 @@ def test_on_a_sparse_route_similarity_is_measured_but_does_not_rank(world: World
     assert answer.route == "sparse"
     assert answer.verdict is Verdict.ANSWERABLE
     assert world.index.queries[0].vector is not None
-    assert all(item.scores.semantic is None for item in answer.evidence)
+    assert all(Leg.SEMANTIC not in item.scores.legs for item in answer.evidence)
     assert answer.judgement.features.top not in (0.0, 0.5)
 
 
@@ -396,13 +399,14 @@ def test_the_trace_of_an_answer_holds_no_text_of_evidence(world: World) -> None:
     stored = world.traces.get("acme", answer.answer_id)
     assert stored is not None
     text = json.dumps(stored[1])
-    for secret in ("sixteen", "canteen", "January", "A title", "leave.md"):
-        assert secret not in text
-    trace: Any = stored[1]
-    assert trace["gate"]["verdict"] == "insufficient"
-    assert trace["gate"]["policy"]["digest"] == "e" * 64
-    assert trace["attempts"][1]["added_terms"] == len(answer.attempts[1].added_terms)
-    assert trace["request"]["query"] == OFF_CORPUS
+    assert {"canteen", "january"} & set(answer.attempts[1].added_terms)
+    for secret in ("sixteen", "canteen", "january", "title", "heading", "leave.md"):
+        assert secret not in text.lower()
+    trace = world.trace(answer.answer_id)
+    assert trace.gate.verdict is Verdict.INSUFFICIENT
+    assert trace.gate.policy.digest == "e" * 64
+    assert len(trace.attempts[1].added_terms) == len(answer.attempts[1].added_terms)
+    assert trace.request.query == OFF_CORPUS
 
 
 def test_a_revoked_token_gets_no_answer(world: World) -> None:

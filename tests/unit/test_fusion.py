@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from custody.domain.ranking.fusion import (
-    Leg,
     RRFConfig,
+    ScoredList,
     fuse,
     fuse_linear,
     leg_depth,
@@ -20,14 +20,14 @@ IDS = st.text("abcdefgh", min_size=1, max_size=3)
 SCORES = st.floats(-1e6, 1e6)
 
 
-def by_score(leg: Leg) -> Leg:
+def by_score(leg: ScoredList) -> ScoredList:
     return sorted(leg, key=lambda item: (-item[1], item[0]))
 
 
 LEGS = st.lists(st.tuples(IDS, SCORES), unique_by=lambda item: item[0], max_size=61).map(by_score)
 
 
-def order(*legs: Leg, **options: object) -> list[str]:
+def order(*legs: ScoredList, **options: object) -> list[str]:
     return [item.chunk_id for item in fuse(*legs, **options)]  # type: ignore[arg-type]
 
 
@@ -47,7 +47,7 @@ def test_what_both_legs_found_comes_first() -> None:
 
 
 @pytest.mark.parametrize("legs", [([("a", 0.9)], []), ([], [("a", 7.0)])])
-def test_one_leg_alone_gives_one_61st(legs: tuple[Leg, Leg]) -> None:
+def test_one_leg_alone_gives_one_61st(legs: tuple[ScoredList, ScoredList]) -> None:
     (found,) = fuse(*legs)
     assert (found.chunk_id, found.score) == ("a", 1 / 61)
 
@@ -83,14 +83,16 @@ def test_disjoint_lists_interleave() -> None:
 
 
 @given(LEGS, LEGS, st.integers(1, 20))
-def test_never_more_than_final_k(semantic: Leg, lexical: Leg, final_k: int) -> None:
+def test_never_more_than_final_k(semantic: ScoredList, lexical: ScoredList, final_k: int) -> None:
     found = fuse(semantic, lexical, config=RRFConfig(final_k=final_k))
     distinct = {chunk_id for chunk_id, _ in (*semantic[:50], *lexical[:50])}
     assert len(found) == min(final_k, len(distinct))
 
 
 @given(LEGS, LEGS)
-def test_the_output_is_sorted_by_fused_score_then_id(semantic: Leg, lexical: Leg) -> None:
+def test_the_output_is_sorted_by_fused_score_then_id(
+    semantic: ScoredList, lexical: ScoredList
+) -> None:
     found = fuse(semantic, lexical, config=RRFConfig(final_k=200))
     assert found == sorted(found, key=lambda item: (-item.score, item.chunk_id))
 
@@ -111,7 +113,7 @@ def test_with_61_a_list_every_two_leg_item_beats_every_one_leg_item(
 
 @given(LEGS, LEGS, st.integers(1, 30))
 def test_a_one_leg_hit_never_appears_without_the_better_hits_of_its_leg(
-    semantic: Leg, lexical: Leg, final_k: int
+    semantic: ScoredList, lexical: ScoredList, final_k: int
 ) -> None:
     found = fuse(semantic, lexical, config=RRFConfig(retrieve_k=100, final_k=final_k))
     present = {item.chunk_id for item in found}
@@ -127,7 +129,9 @@ def test_a_one_leg_hit_never_appears_without_the_better_hits_of_its_leg(
 
 
 @given(LEGS, LEGS)
-def test_a_short_leg_never_reorders_what_only_the_other_found(semantic: Leg, lexical: Leg) -> None:
+def test_a_short_leg_never_reorders_what_only_the_other_found(
+    semantic: ScoredList, lexical: ScoredList
+) -> None:
     found = order(semantic, lexical[:1], config=RRFConfig(retrieve_k=100, final_k=200))
     short = {chunk_id for chunk_id, _ in lexical[:1]}
     alone = [chunk_id for chunk_id, _ in semantic if chunk_id not in short]
@@ -142,7 +146,7 @@ def test_tied_scores_come_in_one_order_whatever_the_layout(ids: list[str], shuff
 
 
 @given(LEGS, LEGS)
-def test_the_top_5_is_a_prefix_of_the_top_10(semantic: Leg, lexical: Leg) -> None:
+def test_the_top_5_is_a_prefix_of_the_top_10(semantic: ScoredList, lexical: ScoredList) -> None:
     assert leg_depth(5) == leg_depth(10) == 50
     assert leg_depth(11) == leg_depth(100) == 200
     ten = order(semantic, lexical, config=RRFConfig(retrieve_k=leg_depth(10), final_k=10))
@@ -163,7 +167,9 @@ def test_an_unsorted_leg_is_sorted_and_a_sorted_one_keeps_its_positions() -> Non
 
 
 @given(LEGS, LEGS, LEGS)
-def test_the_order_of_the_legs_does_not_matter(one: Leg, two: Leg, three: Leg) -> None:
+def test_the_order_of_the_legs_does_not_matter(
+    one: ScoredList, two: ScoredList, three: ScoredList
+) -> None:
     config = RRFConfig(final_k=200)
     expected = [(item.chunk_id, item.score) for item in fuse(one, two, three, config=config)]
     for legs in itertools.permutations((one, two, three)):
@@ -200,7 +206,7 @@ def test_depth_cuts_a_leg_before_fusion() -> None:
         [(7, 1.0)],
     ],
 )
-def test_a_bad_leg_is_an_error_everywhere(bad: Leg) -> None:
+def test_a_bad_leg_is_an_error_everywhere(bad: ScoredList) -> None:
     for use in (
         lambda: fuse(bad, []),
         lambda: fuse([], bad),
@@ -256,3 +262,7 @@ def test_a_scale_of_one_leg_has_a_name_of_its_own() -> None:
     assert ranker("rrf", 2) == "rrf"
     assert ranker("rrf", 1) == "rrf-single"
     assert ranker("linear", 1) == "linear"
+
+
+def test_a_reranker_has_a_scale_of_its_own_whatever_was_fused() -> None:
+    assert ranker("rrf", 1, "judge") == ranker("linear", 2, "judge") == "judge"

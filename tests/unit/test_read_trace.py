@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -8,7 +9,8 @@ import pytest
 from custody.application.reading.read_trace import StoredAnswer
 from custody.application.reading.search import SearchRequest
 from custody.domain.model import Acl, Chunk, Principal, VersionState
-from custody.errors import NotFound, Unauthenticated, Unavailable
+from custody.domain.ranking.sufficiency import Verdict
+from custody.errors import IntegrityError, NotFound, Unauthenticated, Unavailable
 from tests.support.search_world import reader
 from tests.support.signed_evidence import NOW
 from tests.support.stored_answer import LEAVE, QUESTION, Stored
@@ -29,8 +31,7 @@ def test_the_one_who_asked_reads_the_decision_and_the_text_again(stored: Stored)
     found = stored.again()
     assert found.subject == "ann"
     assert texts(found)[0] == LEAVE
-    gate: Any = found.trace["gate"]
-    assert gate["verdict"] == "answerable"
+    assert found.trace.gate.verdict is Verdict.ANSWERABLE
 
 
 def test_an_auditor_of_the_tenant_reads_it_too(stored: Stored) -> None:
@@ -105,7 +106,7 @@ def test_chunks_that_are_gone_leave_the_decision_readable(stored: Stored) -> Non
     stored.objects.delete("evidence/")
     found = stored.again()
     assert set(texts(found)) == {None}
-    assert found.trace["kind"] == "answer"
+    assert found.trace.gate.verdict is Verdict.ANSWERABLE
 
 
 def test_a_revoked_token_reads_nothing(stored: Stored) -> None:
@@ -118,3 +119,144 @@ def test_a_ledger_outage_is_an_outage(stored: Stored) -> None:
     stored.world.ledger.fault = Unavailable("throttled", code="ledger-unavailable")
     with pytest.raises(Unavailable):
         stored.again()
+
+
+# Words that rewrites added
+
+
+OFF_CORPUS = "Which team won the football world cup in 1998?"
+NOTICE = "Fortnights of notice."
+
+
+@pytest.fixture
+def rewritten() -> Stored:
+    """An answer whose rewrites took words of two documents."""
+    return Stored(("leave", LEAVE), ("notice", NOTICE), question=OFF_CORPUS)
+
+
+def words(found: StoredAnswer) -> set[str | None]:
+    return {word for attempt in found.added_terms for word in attempt}
+
+
+def given(stored: Stored) -> list[tuple[str, ...]]:
+    return [attempt.added_terms for attempt in stored.answer.attempts]
+
+
+def documents(stored: Stored) -> dict[str, str]:
+    """Word to the document that it came from."""
+    trace = stored.world.trace(stored.answer.answer_id)
+    return {
+        word: place.chunk.document_id
+        for attempt, kept in zip(stored.answer.attempts, trace.attempts, strict=True)
+        for word, place in zip(attempt.added_terms, kept.added_terms, strict=True)
+    }
+
+
+def test_added_terms_are_read_again_as_they_were(rewritten: Stored) -> None:
+    assert set(documents(rewritten).values()) == {"leave", "notice"}
+    assert list(rewritten.again().added_terms) == given(rewritten)
+    assert rewritten.again().added_terms[0] == ()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"state": VersionState.ERASED, "erased_through": 1},
+        {"narrowed_to": Acl.of("user:bob")},
+        {"acl": Acl.of("user:bob")},
+        {"version": 2},
+        {"envelope": None},
+    ],
+)
+def test_a_term_whose_chunk_may_no_longer_be_shown_is_not(
+    rewritten: Stored, change: dict[str, Any]
+) -> None:
+    came_from = documents(rewritten)
+    rewritten.world.change_head(rewritten.heads["notice"], **change)
+    expected = [
+        tuple(None if came_from[word] == "notice" else word for word in attempt)
+        for attempt in given(rewritten)
+    ]
+    assert list(rewritten.again().added_terms) == expected
+    assert None in words(rewritten.again())
+    assert words(rewritten.again()) != {None}
+
+
+def test_a_term_of_a_superseded_version_is_not_read_from_the_next(rewritten: Stored) -> None:
+    rewritten.publish("notice", NOTICE, version=2)
+    told = words(rewritten.again())
+    assert told == {w for w, of in documents(rewritten).items() if of != "notice"} | {None}
+
+
+def test_an_auditor_sees_of_anothers_answer_the_terms_that_are_open_to_them(
+    rewritten: Stored,
+) -> None:
+    assert list(rewritten.again(AUDITOR).added_terms) == given(rewritten)
+    outsider = reader("eve", groups=frozenset(), scopes=frozenset({"custody/audit"}))
+    assert words(rewritten.again(outsider)) == {None}
+
+
+def test_a_term_whose_chunk_is_no_item_of_the_answer_is_checked_too() -> None:
+    """The better evidence of a later attempt has pushed it out."""
+    stored = Stored(("leave", LEAVE), ("notice", NOTICE), question=OFF_CORPUS)
+    answer_id = stored.answer.answer_id
+    trace = stored.world.trace(answer_id)
+    kept = tuple(item for item in trace.evidence if item.chunk.document_id != "notice")
+    assert kept != trace.evidence
+    stored.keep(replace(trace, evidence=kept))
+    assert list(stored.again().added_terms) == given(stored)
+    stored.world.change_head(stored.heads["notice"], narrowed_to=Acl.of("user:bob"))
+    assert None in words(stored.again())
+
+
+@pytest.mark.parametrize("position", [10_000, -1])
+def test_a_place_beyond_the_chunk_tells_no_word(rewritten: Stored, position: int) -> None:
+    trace = rewritten.world.trace(rewritten.answer.answer_id)
+    first, second, *rest = trace.attempts
+    beyond = replace(
+        second, added_terms=tuple(replace(at, position=position) for at in second.added_terms)
+    )
+    rewritten.keep(replace(trace, attempts=(first, beyond, *rest)))
+    assert set(rewritten.again().added_terms[1]) == {None}
+
+
+def test_the_chunks_of_a_version_are_fetched_once(
+    stored: Stored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched = []
+    real = type(stored.objects).get
+
+    def get(self: Any, ref: Any, **limits: Any) -> bytes:
+        fetched.append(ref)
+        return real(self, ref, **limits)
+
+    monkeypatch.setattr(type(stored.objects), "get", get)
+    assert len(stored.again().evidence) == 2
+    assert len(fetched) == 1
+
+
+# A trace that can't be read
+
+
+def test_a_trace_of_another_form_is_an_outage_to_those_who_may_read_it(stored: Stored) -> None:
+    _, kept = stored.kept()
+    stored.keep({**kept, "more": 1})
+    for who in (reader(), AUDITOR):
+        with pytest.raises(Unavailable) as caught:
+            stored.again(who)
+        assert caught.value.code == "trace-unavailable"
+        assert isinstance(caught.value.__cause__, IntegrityError)
+    with pytest.raises(NotFound):
+        stored.again(reader("bob"))
+
+
+def test_a_stored_trace_that_can_not_be_unpacked_is_an_outage(
+    stored: Stored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def get(tenant: str, trace_id: str) -> None:
+        raise IntegrityError("A stored trace can't be read.", code="malformed-item")
+
+    monkeypatch.setattr(stored.world.traces, "get", get)
+    with pytest.raises(Unavailable) as caught:
+        stored.again()
+    assert caught.value.code == "trace-unavailable"

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from custody.domain.model import Leg
 from custody.domain.ranking.routing import Route, choose
 
 
@@ -25,6 +26,22 @@ def test_the_rule_picks_a_route_and_says_why(question: str, route: Route) -> Non
     found = choose(question)
     assert found.route is route
     assert found.reason
+
+
+@pytest.mark.parametrize(
+    ("route", "legs"),
+    [
+        (Route.SPARSE, {Leg.LEXICAL}),
+        (Route.DENSE, {Leg.SEMANTIC}),
+        (Route.HYBRID, {Leg.SEMANTIC, Leg.LEXICAL}),
+    ],
+)
+def test_a_route_says_which_legs_rank(route: Route, legs: set[Leg]) -> None:
+    assert route.legs == legs
+
+
+def test_every_route_has_legs() -> None:
+    assert all(route.legs for route in Route)
 
 
 def test_a_comparison_says_that_no_graph_route_serves_it() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -9,8 +10,8 @@ import numpy as np
 import pytest
 
 from custody.application.reading.search import SearchRequest, SearchResult
-from custody.domain.index.candidates import Hit, LegHits, Range
-from custody.domain.model import Acl, KeyState, Outcome, Principal, SourceState, VersionState
+from custody.domain.index.candidates import Hit, IndexEntry, LegHits, Range
+from custody.domain.model import Acl, KeyState, Leg, Outcome, Principal, SourceState, VersionState
 from custody.errors import (
     CustodyError,
     IntegrityError,
@@ -28,6 +29,12 @@ LEAVE = "Employees get sixteen weeks of parental leave."
 def search(world: World, query: str = QUESTION, who: Principal | None = None, **changes: Any
            ) -> SearchResult:  # fmt: skip
     return world.search(who or reader(), SearchRequest(query, **changes))
+
+
+def with_leg(hits: LegHits, leg: Leg, entries: Sequence[IndexEntry]) -> LegHits:
+    """One leg with other entries in the places of its own."""
+    told = tuple(Hit(e, hit.score) for e, hit in zip(entries, hits[leg], strict=True))
+    return replace(hits, legs={**hits.legs, leg: told})
 
 
 def found(result: SearchResult) -> list[str]:
@@ -55,10 +62,9 @@ def test_verified_evidence_comes_back_in_order_with_its_provenance(world: World)
     assert first.trust_domain == "internal"
     assert first.statement_id == world.ledger.heads[first.key].statement_id
     assert first.keyid == world.signer.verification_key().keyid
-    assert first.scores.semantic is not None
-    assert first.scores.semantic.rank == 1
-    assert first.scores.lexical is not None
-    assert first.scores.fused == pytest.approx(2 / 61)
+    assert first.scores.legs[Leg.SEMANTIC].rank == 1
+    assert Leg.LEXICAL in first.scores.legs
+    assert first.scores.fusion == pytest.approx(2 / 61)
     assert result.outcomes == {Outcome.VERIFIED: 2}
 
 
@@ -105,9 +111,7 @@ def test_what_is_withheld_moves_nobodys_rank(world: World) -> None:
     result = search(world)
     assert found(result) == ["leave", "lunch"]
     first = result.results[0].scores
-    assert first.semantic is not None
-    assert first.lexical is not None
-    assert (first.semantic.rank, first.lexical.rank) == (1, 1)
+    assert {leg: place.rank for leg, place in first.legs.items()} == dict.fromkeys(Leg, 1)
     assert result.withheld == {"statement-missing": 1}
     assert result.outcomes[Outcome.UNVERIFIED] == 1
 
@@ -122,13 +126,8 @@ def test_a_text_changed_in_the_index_is_tampered(world: World) -> None:
 
 def test_a_true_copy_in_one_leg_does_not_vouch_for_a_false_one_in_the_other(world: World) -> None:
     def forge(hits: LegHits) -> LegHits:
-        return replace(
-            hits,
-            lexical=tuple(
-                Hit(replace(hit.entry, text="Nothing of this is true."), hit.score)
-                for hit in hits.lexical
-            ),
-        )
+        forged = [replace(hit.entry, text="Nothing of this is true.") for hit in hits[Leg.LEXICAL]]
+        return with_leg(hits, Leg.LEXICAL, forged)
 
     world.index.change = forge
     result = search(world)
@@ -140,7 +139,7 @@ def test_a_false_entry_lends_a_true_one_neither_rank_nor_score(world: World) -> 
     """Somebody puts entries under the ids of true ones into the index, made to be found first."""
     expected = search(world)
 
-    def forge(leg: tuple[Hit, ...], top: float) -> tuple[Hit, ...]:
+    def forge(leg: Sequence[Hit], top: float) -> tuple[Hit, ...]:
         lunch = next(
             entry for entry in world.index.entries.values() if entry.key.document_id == "lunch"
         )
@@ -148,7 +147,10 @@ def test_a_false_entry_lends_a_true_one_neither_rank_nor_score(world: World) -> 
         return (Hit(false, top), *leg)
 
     world.index.change = lambda hits: LegHits(
-        semantic=forge(hits.semantic, 0.999), lexical=forge(hits.lexical, 99.0)
+        {
+            Leg.SEMANTIC: forge(hits[Leg.SEMANTIC], 0.999),
+            Leg.LEXICAL: forge(hits[Leg.LEXICAL], 99.0),
+        }
     )
     result = search(world)
     assert [(i.chunk_id, i.scores) for i in result.results] == [
@@ -160,12 +162,10 @@ def test_a_false_entry_lends_a_true_one_neither_rank_nor_score(world: World) -> 
 def test_legs_that_saw_different_rights_of_one_chunk_both_count(world: World) -> None:
     """An ACL that widens in the index between the two legs: each proposal verifies by itself."""
     expected = search(world)
-    world.index.change = lambda hits: replace(
+    world.index.change = lambda hits: with_leg(
         hits,
-        lexical=tuple(
-            Hit(replace(hit.entry, acl=(*hit.entry.acl, "user:bob")), hit.score)
-            for hit in hits.lexical
-        ),
+        Leg.LEXICAL,
+        [replace(hit.entry, acl=(*hit.entry.acl, "user:bob")) for hit in hits[Leg.LEXICAL]],
     )
     result = search(world)
     assert [(i.chunk_id, i.scores) for i in result.results] == [
@@ -216,7 +216,7 @@ def test_another_tenants_entry_that_slips_into_the_index_is_withheld(world: Worl
     world.index.entries.clear()
     world.put(entries)
     world.index.change = lambda hits: LegHits(
-        semantic=tuple(Hit(entry, 0.9) for entry in entries), lexical=()
+        {Leg.SEMANTIC: tuple(Hit(entry, 0.9) for entry in entries)}
     )
     result = search(world)
     assert result.results == ()
@@ -430,7 +430,7 @@ def test_auto_tells_its_choice_and_why(world: World) -> None:
 def test_a_keyword_leg_that_matches_nothing_leaves_the_other_whole(world: World) -> None:
     result = search(world, query="zzz")
     assert len(result.results) == 2
-    assert all(item.scores.lexical is None for item in result.results)
+    assert all(Leg.LEXICAL not in item.scores.legs for item in result.results)
 
 
 def test_a_keyword_query_without_a_match_is_empty_with_no_rank(world: World) -> None:
@@ -440,7 +440,7 @@ def test_a_keyword_query_without_a_match_is_empty_with_no_rank(world: World) -> 
 def test_linear_fusion_is_the_other_choice(world: World) -> None:
     result = search(world, fusion="linear")
     assert found(result)[0] == "leave"
-    assert result.results[0].scores.fused == pytest.approx(1.0)
+    assert result.results[0].scores.fusion == pytest.approx(1.0)
     assert world.policies.rankers == ["linear"]
 
 
@@ -453,16 +453,16 @@ def test_linear_fusion_is_the_other_choice(world: World) -> None:
     ],
 )
 def test_legs_weigh_what_the_settings_say_on_the_scale_of_the_policy(
-    given: tuple[float, float], weights: dict[str, float]
+    given: tuple[float, float], weights: dict[Leg, float]
 ) -> None:
-    world = World(leg_weights=dict(zip(("semantic", "lexical"), given, strict=True)))
+    world = World(leg_weights=dict(zip(Leg, given, strict=True)))
     world.publish("near", "Parental leave.")
     result = search(world)
     for item in result.results:
-        legs = {"semantic": item.scores.semantic, "lexical": item.scores.lexical}
-        expected = sum(weights[name] / (60 + leg.rank) for name, leg in legs.items() if leg)
-        assert item.scores.fused == pytest.approx(expected)
-        assert item.scores.fused <= 2 / 61
+        legs = item.scores.legs
+        expected = sum(weights[leg] / (60 + place.rank) for leg, place in legs.items())
+        assert item.scores.fusion == pytest.approx(expected)
+        assert item.scores.fusion <= 2 / 61
     assert _weights_in_trace(world, result) == pytest.approx(weights)
 
 
@@ -482,10 +482,7 @@ def test_the_trace_records_what_each_leg_weighed(
 
 
 def _weights_in_trace(world: World, result: SearchResult) -> Any:
-    stored = world.traces.get("acme", result.trace_id)
-    assert stored is not None
-    retrieval: Any = stored[1]["retrieval"]
-    return retrieval["weights"]
+    return world.trace(result.trace_id).retrieval.weights
 
 
 # Degraded
@@ -568,14 +565,20 @@ def test_no_reputation_policy_is_503(world: World) -> None:
 @pytest.mark.parametrize("score", [float("nan"), float("inf")])
 def test_a_score_that_is_no_number_is_an_outage_not_a_ranking(world: World, score: float) -> None:
     world.index.change = lambda hits: replace(
-        hits, semantic=tuple(Hit(hit.entry, score) for hit in hits.semantic)
+        hits,
+        legs={
+            **hits.legs,
+            Leg.SEMANTIC: tuple(Hit(hit.entry, score) for hit in hits[Leg.SEMANTIC]),
+        },
     )
     with pytest.raises(Unavailable):
         search(world)
 
 
 def test_a_chunk_proposed_twice_in_one_leg_is_an_outage(world: World) -> None:
-    world.index.change = lambda hits: replace(hits, lexical=hits.lexical * 2)
+    world.index.change = lambda hits: replace(
+        hits, legs={**hits.legs, Leg.LEXICAL: hits[Leg.LEXICAL] * 2}
+    )
     with pytest.raises(CustodyError):
         search(world)
 
@@ -633,13 +636,12 @@ def test_the_trace_holds_ids_digests_ranks_and_scores_but_no_text(world: World) 
     text = json.dumps(trace)
     for secret in ("sixteen", "Lunch", "A title", "Heading", "leave.md"):
         assert secret not in text
-    evidence: Any = trace["evidence"]
-    assert evidence[0]["chunk_id"] == result.results[0].chunk_id
-    assert evidence[0]["sha256"] == result.results[0].sha256
-    request: Any = trace["request"]
-    assert request["model_revision"] == "m1"
-    retrieval: Any = trace["retrieval"]
-    assert retrieval["policy"]["reputation"]["digest"] == "d" * 64
+    read = world.trace(result.trace_id)
+    assert read.evidence[0].chunk.chunk_id == result.results[0].chunk_id
+    assert read.evidence[0].chunk.sha256 == result.results[0].sha256
+    assert read.request.model_revision == "m1"
+    assert read.retrieval.policy.digest == "d" * 64
+    assert read.retrieval.ranker == "rrf"
 
 
 def test_a_trace_that_cant_be_stored_is_an_outage(

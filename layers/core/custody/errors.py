@@ -48,7 +48,7 @@ class                  status  codes
                                told to callers as internal, or as 503 where the index is at fault.
                                Its codes go to the log: integrity, malformed-json, malformed-event,
                                malformed-job, malformed-item, malformed-chunks, malformed-envelope,
-                               malformed-statement, not-canonical, not-verified, root-mismatch,
+                               malformed-statement, malformed-trace, not-canonical, not-verified, root-mismatch,
                                parts-missing, vectors-missing, unknown-part, source-missing,
                                statement-missing, statement-incomplete, erasure-missing,
                                index-incomplete, index-entry-refused, index-mapping-mismatch,

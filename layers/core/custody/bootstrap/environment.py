@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from custody import settings as env
 from custody.adapters.system_clock import RandomIdentifiers, SystemClock
+from custody.domain.model import Leg
 from custody.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -217,9 +218,9 @@ class EnvironmentLimits:
         return timedelta(days=self._env(env.TraceSettings).trace_days)
 
     @property
-    def leg_weights(self) -> Mapping[str, float]:
+    def leg_weights(self) -> Mapping[Leg, float]:
         chosen = self._env(env.RankingSettings)
-        return {"semantic": chosen.semantic_weight, "lexical": chosen.lexical_weight}
+        return {Leg.SEMANTIC: chosen.semantic_weight, Leg.LEXICAL: chosen.lexical_weight}
 
 
 def _signing_region(auth: str) -> str | None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         TraceStore,
         Verifier,
     )
+    from custody.domain.model import Leg
 
 
 class Ports(Protocol):
@@ -72,7 +73,7 @@ class Ports(Protocol):
 
 
 class Limits(Protocol):
-    """What an operator sets. ``leg_weights``: of each leg in rank fusion, by its name."""
+    """What an operator sets. ``leg_weights``: of each leg in rank fusion."""
 
     @property
     def bucket(self) -> str: ...
@@ -85,4 +86,4 @@ class Limits(Protocol):
     @property
     def trace_ttl(self) -> timedelta: ...
     @property
-    def leg_weights(self) -> Mapping[str, float]: ...
+    def leg_weights(self) -> Mapping[Leg, float]: ...

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from custody.application.reading.answer import Answers
     from custody.application.reading.documents import Documents
     from custody.application.reading.evidence_check import EvidenceCheck
+    from custody.application.reading.ranking import Policies
     from custody.application.reading.read_trace import ReadTrace
-    from custody.application.reading.retrieval import Policies, Retriever
+    from custody.application.reading.retrieval import Retriever
     from custody.application.reading.search import Search
     from custody.bootstrap.ports import Limits, Ports
 

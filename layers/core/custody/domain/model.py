@@ -46,6 +46,13 @@ class Denial(StrEnum):
     CLASSIFICATION = "classification"
 
 
+class Leg(StrEnum):
+    """A way in which an index finds candidates. In the order in which legs are fused and told."""
+
+    SEMANTIC = "semantic"
+    LEXICAL = "lexical"
+
+
 class SourceState(StrEnum):
     ACTIVE = "ACTIVE"
     QUARANTINED = "QUARANTINED"

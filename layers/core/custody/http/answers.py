@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from custody.application.reading.answer import Answer, AnswerRequest, Attempt
+from custody.application.reading.evidence import PolicyUse
 from custody.application.reading.read_trace import Reread, StoredAnswer
+from custody.application.reading.trace import AnswerTrace, GateTrace, ItemTrace, RetrievalTrace
 from custody.domain.ranking.sufficiency import Judgement
-from custody.http.body import Body
+from custody.http.body import Body, Timestamp
 from custody.http.evidence import (
+    Clause,
     EvidenceReply,
     PolicyReply,
     SearchFields,
+    SearchPolicyReply,
     evidence_json,
     policy_json,
     search_request,
+    told_filter,
 )
 
 type ReasonName = Literal[
@@ -113,14 +117,78 @@ class StoredItemReply(Body):
     withheld: str | None = Field(None, description="Why. Only with the scope custody/audit.")
 
 
+class StoredRequestReply(Body):
+    query: str
+    query_sha256: str
+    k: int
+    route: str
+    route_asked: str
+    route_reason: str
+    legs: list[str]
+    depth: int
+    fusion: str
+    rerank: bool | None
+    trust_domains: list[str] | None
+    source_ids: list[str] | None
+    filter_fields: list[str]
+    filter: dict[str, Clause]
+    max_age_seconds: int | None
+    valid_at: Timestamp
+    degraded: list[str]
+    model_revision: str | None
+    preset: str | None
+    threshold: float | None
+    gate_override: bool
+
+
+class StoredRetrievalReply(Body):
+    policy: SearchPolicyReply
+    epoch: int
+    ranker: str = Field(description="The last one before reputation.")
+    outcomes: dict[str, int] | None = Field(
+        None, description="Of the ledger check. Only with the scope custody/audit."
+    )
+    withheld: dict[str, int] | None = Field(
+        None, description="Reason to number of candidates. Only with the scope custody/audit."
+    )
+    weights: dict[str, float]
+    refetched: bool
+
+
+class StoredGateReply(Body):
+    verdict: VerdictName
+    score: float
+    threshold: float
+    preset: str
+    top_floor: float
+    coverage_floor: float
+    top: float
+    coverage: float
+    margin: float
+    support: float
+    reasons: list[ReasonName]
+    explanation: str
+    overridden: bool
+    policy: PolicyReply
+
+
+class StoredAttemptReply(Body):
+    added_terms: list[str | None] = Field(
+        description="Null in place of a word that may no longer be shown to this reader."
+    )
+    score: float
+    gain: float | None
+    stop_reason: str | None
+
+
 class StoredAnswerReply(Body):
     answer_id: str
     subject: str
-    recorded_at: str
-    request: dict[str, Any]
-    retrieval: dict[str, Any]
-    gate: dict[str, Any]
-    attempts: list[dict[str, Any]]
+    recorded_at: Timestamp
+    request: StoredRequestReply
+    retrieval: StoredRetrievalReply
+    gate: StoredGateReply
+    attempts: list[StoredAttemptReply]
     evidence: list[StoredItemReply]
     timings_ms: dict[str, float]
 
@@ -191,40 +259,118 @@ def _attempt(attempt: Attempt) -> dict[str, object]:
     }
 
 
-_FOR_AUDITORS = ("outcomes", "withheld")
-
-
 def stored_answer_json(found: StoredAnswer, *, audit: bool) -> dict[str, object]:
     trace = found.trace
-    retrieval = trace["retrieval"]
-    assert isinstance(retrieval, Mapping)
-    return {
-        "answer_id": found.answer_id,
-        "subject": found.subject,
-        "recorded_at": trace["recorded_at"],
-        "request": trace["request"],
-        "retrieval": {
-            name: value for name, value in retrieval.items() if audit or name not in _FOR_AUDITORS
-        },
-        "gate": trace["gate"],
-        "attempts": trace["attempts"],
-        "evidence": [_stored_item(item, audit=audit) for item in found.evidence],
-        "timings_ms": trace["timings_ms"],
-    }
+    reply = StoredAnswerReply(
+        answer_id=found.answer_id,
+        subject=found.subject,
+        recorded_at=trace.recorded_at,
+        request=_stored_request(trace),
+        retrieval=_stored_retrieval(trace.retrieval, audit=audit),
+        gate=_stored_gate(trace.gate),
+        attempts=[
+            StoredAttemptReply(
+                added_terms=list(words),
+                score=attempt.score,
+                gain=attempt.gain,
+                stop_reason=attempt.stop_reason,
+            )
+            for attempt, words in zip(trace.attempts, found.added_terms, strict=True)
+        ],
+        evidence=[
+            _stored_item(item, again, audit=audit)
+            for item, again in zip(trace.evidence, found.evidence, strict=True)
+        ],
+        timings_ms=dict(trace.timings_ms),
+    )
+    return reply.model_dump(mode="json", exclude_unset=True)  # unset: what only auditors are told
 
 
-def _stored_item(item: Reread, *, audit: bool) -> dict[str, object]:
-    told = ("rank", "chunk_id", "document_id", "version", "source_id", "sha256", "statement_id")
-    reply: dict[str, object] = {name: item.stored[name] for name in (*told, "keyid")}
-    entry = item.verified.entry if item.verified else None
-    reply |= {
-        "available": entry is not None,
-        "name": item.verified.head.name if item.verified else None,
-        "title": entry.title if entry else None,
-        "heading": entry.heading if entry else None,
-        "page": entry.page if entry else None,
-        "text": entry.text if entry else None,
+def _stored_request(trace: AnswerTrace) -> StoredRequestReply:
+    request, narrowed = trace.request, trace.request.filter
+    return StoredRequestReply(
+        query=request.query,
+        query_sha256=request.query_sha256,
+        k=request.k,
+        route=request.route,
+        route_asked=request.route_asked,
+        route_reason=request.route_reason,
+        legs=[leg.value for leg in request.legs],
+        depth=request.depth,
+        fusion=request.fusion,
+        rerank=request.rerank,
+        trust_domains=_listed(narrowed.trust_domains),
+        source_ids=_listed(narrowed.source_ids),
+        filter_fields=sorted(narrowed.metadata),
+        filter=told_filter(narrowed.metadata),
+        max_age_seconds=narrowed.max_age_seconds,
+        valid_at=request.valid_at,
+        degraded=list(request.degraded),
+        model_revision=request.model_revision,
+        preset=trace.bar.preset,
+        threshold=trace.bar.threshold,
+        gate_override=trace.bar.gate_override,
+    )
+
+
+def _listed(names: tuple[str, ...] | None) -> list[str] | None:
+    return None if names is None else list(names)
+
+
+def _stored_retrieval(trace: RetrievalTrace, *, audit: bool) -> StoredRetrievalReply:
+    for_auditors: dict[str, dict[str, int]] = {
+        "outcomes": {outcome.value: count for outcome, count in trace.outcomes.items()},
+        "withheld": dict(trace.withheld),
     }
-    if audit:
-        reply["withheld"] = item.withheld
-    return reply
+    return StoredRetrievalReply(
+        policy=SearchPolicyReply(reputation=_policy(trace.policy)),
+        epoch=trace.epoch,
+        ranker=trace.ranker,
+        weights={leg.value: weight for leg, weight in trace.weights.items()},
+        refetched=trace.refetched,
+        **(for_auditors if audit else {}),
+    )
+
+
+def _stored_gate(trace: GateTrace) -> StoredGateReply:
+    return StoredGateReply(
+        verdict=trace.verdict.value,
+        score=trace.score,
+        threshold=trace.threshold,
+        preset=trace.preset,
+        top_floor=trace.top_floor,
+        coverage_floor=trace.coverage_floor,
+        top=trace.top,
+        coverage=trace.coverage,
+        margin=trace.margin,
+        support=trace.support,
+        reasons=[reason.value for reason in trace.reasons],
+        explanation=trace.explanation,
+        overridden=trace.overridden,
+        policy=_policy(trace.policy),
+    )
+
+
+def _policy(use: PolicyUse) -> PolicyReply:
+    return PolicyReply(version=use.version, digest=use.digest)
+
+
+def _stored_item(item: ItemTrace, again: Reread, *, audit: bool) -> StoredItemReply:
+    entry = again.verified.entry if again.verified else None
+    return StoredItemReply(
+        rank=item.rank,
+        chunk_id=item.chunk.chunk_id,
+        document_id=item.chunk.document_id,
+        version=item.chunk.version,
+        source_id=item.chunk.source_id,
+        sha256=item.chunk.sha256,
+        statement_id=item.statement_id,
+        keyid=item.keyid,
+        available=entry is not None,
+        name=again.verified.head.name if again.verified else None,
+        title=entry.title if entry else None,
+        heading=entry.heading if entry else None,
+        page=entry.page if entry else None,
+        text=entry.text if entry else None,
+        **({"withheld": again.withheld} if audit else {}),
+    )

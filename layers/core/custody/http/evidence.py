@@ -18,7 +18,7 @@ from custody.application.reading.search import (
 from custody.domain.index.candidates import FilterClause, Range
 from custody.domain.index.metadata_match import conditions
 from custody.domain.intake import validation
-from custody.domain.model import MetadataValue
+from custody.domain.model import Leg, MetadataValue
 from custody.domain.timestamps import format_rfc3339
 from custody.errors import Unprocessable
 from custody.http.body import Body, Timestamp
@@ -137,6 +137,22 @@ def _clause(clause: Clause) -> FilterClause:
     return clause
 
 
+def told_filter(held: Mapping[str, FilterClause]) -> dict[str, Clause]:
+    """Clauses as a request gives them: the reverse of ``search_filter``."""
+    return {name: _told(clause) for name, clause in held.items()}
+
+
+def _told(clause: FilterClause) -> Clause:
+    if isinstance(clause, Range):
+        bounds = {"gte": clause.gte, "lte": clause.lte}
+        return RangeClause(**{name: bound for name, bound in bounds.items() if bound is not None})
+    if isinstance(clause, tuple):
+        return [
+            one for value in clause for one in (value if isinstance(value, tuple) else (value,))
+        ]
+    return clause
+
+
 def evidence_json(item: Evidence, *, fusion: str, audit: bool) -> dict[str, object]:
     """One result. Without the audit scope legs tell ranks only."""
     scores = item.scores
@@ -155,13 +171,12 @@ def evidence_json(item: Evidence, *, fusion: str, audit: bool) -> dict[str, obje
         "trust_domain": item.trust_domain,
         "score": scores.final,
         "scores": {
-            "semantic": _leg(scores.semantic, audit=audit),
-            "lexical": _leg(scores.lexical, audit=audit),
-            "rrf": scores.fused if fusion == "rrf" else None,
-            "linear": scores.fused if fusion == "linear" else None,
+            **{leg.value: _leg(scores.legs.get(leg), audit=audit) for leg in Leg},
+            "rrf": scores.fusion if fusion == "rrf" else None,
+            "linear": scores.fusion if fusion == "linear" else None,
             "normalized": scores.normalized,
             "reputation": scores.reputation,
-            "rerank": None,
+            "rerank": scores.rerank,
             "final": scores.final,
         },
         "provenance": {

@@ -49,6 +49,8 @@ class DynamoTraces:
                 TableName=self._table.name,
                 Item={
                     **wire(_key(tenant, trace_id)),
+                    # the key is a hash: whose trace it is must be found without it
+                    "tenant": {"S": tenant},
                     "subject": {"S": subject},
                     "trace": {"B": packed},
                     "expires_at": {"N": str(int(expires_at.timestamp()))},

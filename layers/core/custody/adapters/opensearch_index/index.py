@@ -29,11 +29,11 @@ from custody.domain.index.rules import (
     model_mismatch,
     space_groups,
 )
-from custody.domain.model import Acl, DocumentKey
+from custody.domain.model import Acl, DocumentKey, Leg
 from custody.domain.text.analysis import query_terms
 from custody.errors import CustodyError, IntegrityError
 
-type Leg = Literal["semantic", "lexical", "probe", "field"]
+type Purpose = Leg | Literal["probe", "field"]
 
 _BULK_CHUNKS = 100
 _CONFLICT_ATTEMPTS = 8
@@ -46,7 +46,7 @@ _SET_ACL = (
 class _Question(NamedTuple):
     """One search of a multi-search. ``field``: the metadata field that a "field" asks for."""
 
-    leg: Leg
+    purpose: Purpose
     group: tuple[Space, ...]
     header: queries.Clause
     body: queries.Clause
@@ -175,27 +175,26 @@ class OpenSearchIndex:
         lines = [line for question in asked for line in (question.header, question.body)]
         with _reaching():
             response = self._client.msearch(body=lines)
-        found: dict[Leg, list[Hit]] = {"semantic": [], "lexical": []}
+        found: dict[Leg, list[Hit]] = {Leg.SEMANTIC: [], Leg.LEXICAL: []}
         missing = 0
         known: set[str] = set()
         for question, part in zip(asked, answers.parts(response, len(asked)), strict=True):
-            leg = question.leg
-            if leg == "semantic" and part.get("status") == 400:
+            purpose = question.purpose
+            if purpose is Leg.SEMANTIC and part.get("status") == 400:
                 raise self._why_refused(question.group, query)
             answer = answers.whole_or_no_space(part)
             missing += answer is answers.NO_SPACE or not answer["_shards"]["total"]
-            if leg in found:
-                found[leg].extend(answers.hits(answer, cosine=leg == "semantic"))
-            elif leg == "field" and answers.total(answer):
+            if isinstance(purpose, Leg):
+                found[purpose].extend(answers.hits(answer, cosine=purpose is Leg.SEMANTIC))
+            elif purpose == "field" and answers.total(answer):
                 known.add(question.field)
         if missing == len(asked):
             self._check_cluster()
-        for hit in found["semantic"]:
+        for hit in found[Leg.SEMANTIC]:
             if hit.entry.model_revision != query.model_revision:
                 raise model_mismatch(hit.entry.model_revision, query.model_revision)
         return LegHits(
-            semantic=_ranked(found["semantic"], query.depth),
-            lexical=_ranked(found["lexical"], query.depth),
+            {leg: _ranked(hits, query.depth) for leg, hits in found.items()},
             unknown_fields=tuple(field for field in fields if field not in known),
         )
 
@@ -213,10 +212,10 @@ class OpenSearchIndex:
             header = queries.header(aliases)
             if vector is not None:
                 body = queries.semantic_body(vector, filters, depth=depth, timeout=timeout)
-                yield _Question("semantic", group, header, body)
+                yield _Question(Leg.SEMANTIC, group, header, body)
             if terms:
                 body = queries.lexical_body(terms, filters, depth=depth, timeout=timeout)
-                yield _Question("lexical", group, queries.header(aliases, lexical=True), body)
+                yield _Question(Leg.LEXICAL, group, queries.header(aliases, lexical=True), body)
             for field in fields:
                 body = queries.field_body(field, query.filter, timeout=timeout)
                 yield _Question("field", group, header, body, field)

@@ -34,7 +34,7 @@ from custody.domain.index.rules import (
     model_mismatch,
     space_groups,
 )
-from custody.domain.model import Acl, DocumentKey
+from custody.domain.model import Acl, DocumentKey, Leg
 from custody.domain.text.analysis import ANALYSIS_VERSION, query_terms
 from custody.errors import IntegrityError
 
@@ -142,9 +142,9 @@ class SqliteIndex:
                 if vector is not None:
                     for one in allowed:
                         semantic.extend(self._nearest(connection, identity, one, query, vector))
+            found = {Leg.SEMANTIC: semantic, Leg.LEXICAL: lexical_hits}
             return LegHits(
-                semantic=_hits(connection, semantic, query.depth),
-                lexical=_hits(connection, lexical_hits, query.depth),
+                {leg: _hits(connection, scored, query.depth) for leg, scored in found.items()},
                 unknown_fields=unknown,
             )
 

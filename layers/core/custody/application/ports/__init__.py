@@ -34,7 +34,15 @@ from custody.application.ports.pages import Cursors, Page, PageSecrets
 from custody.application.ports.policies import PolicyStore
 from custody.application.ports.signing import Signer, Verifier
 from custody.application.ports.sources import SourceLedger, SourceReads
-from custody.application.ports.text import Block, Chunker, Embedder, Matrix, ParsedDocument, Parser
+from custody.application.ports.text import (
+    Block,
+    Chunker,
+    Embedder,
+    Matrix,
+    ParsedDocument,
+    Parser,
+    Reranker,
+)
 from custody.application.ports.tokens import Authorizer
 from custody.application.ports.traces import TraceStore
 from custody.application.ports.trust import TrustLedger
@@ -72,6 +80,7 @@ __all__ = [
     "PolicyStore",
     "Publication",
     "Rejections",
+    "Reranker",
     "Signer",
     "SourceLedger",
     "SourceReads",

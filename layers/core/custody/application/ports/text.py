@@ -1,4 +1,4 @@
-"""What is done with text: parsed, cut into chunks, embedded."""
+"""What is done with text: parsed, cut into chunks, embedded, judged by a question."""
 
 from __future__ import annotations
 
@@ -65,4 +65,18 @@ class Chunker(Protocol):
         self, parsed: ParsedDocument, *, document_id: str, version: int, title: str | None
     ) -> tuple[Chunk, ...]:
         """Raises Rejected(code="too-many-chunks"), Rejected(code="empty-document")."""
+        ...
+
+
+class Reranker(Protocol):
+    """Judges verified evidence by the question. Raises Unavailable."""
+
+    @property
+    def name(self) -> str:
+        """Under which a reputation policy keeps the bounds of its scores: another model or prompt
+        has another name."""
+        ...
+
+    def rerank(self, question: str, items: Sequence[Chunk]) -> Sequence[float]:
+        """One finite score for each item, in their order; higher is better."""
         ...

@@ -9,7 +9,9 @@ from typing import Protocol
 
 class TraceStore(Protocol):
     """Ids, digests, ranks, scores and decisions of one search or answer; never text.
-    ``trace`` is JSON-compatible. Raises Unavailable(code="trace-unavailable")."""
+    ``trace`` is JSON-compatible, as ``trace_codec`` writes it. It is kept with its tenant and
+    subject, by which a user's traces can be found. Raises Unavailable(code="trace-unavailable"),
+    IntegrityError(code="malformed-item") for a stored one that can't be unpacked."""
 
     def put(
         self,

@@ -15,8 +15,9 @@ from enum import StrEnum
 
 from custody.application.ports import Clock, Identifiers, TraceStore
 from custody.application.reading.assembly import assemble
-from custody.application.reading.evidence import Evidence, PolicyUse, evidence_trace
-from custody.application.reading.retrieval import Policies, Ranked, Retrieval, Retriever
+from custody.application.reading.evidence import Evidence, PolicyUse
+from custody.application.reading.ranking import Policies, Ranked
+from custody.application.reading.retrieval import Retrieval, Retriever
 from custody.application.reading.search import (
     Prepared,
     Search,
@@ -24,13 +25,28 @@ from custody.application.reading.search import (
     request_trace,
     retrieval_trace,
 )
-from custody.domain.model import Outcome, Principal, Scope
+from custody.application.reading.trace import (
+    AnswerTrace,
+    AttemptTrace,
+    BarRequest,
+    ChunkRef,
+    GateTrace,
+    ItemTrace,
+    TermPlace,
+)
+from custody.application.reading.trace_codec import encode
+from custody.domain.model import Leg, Outcome, Principal, Scope
 from custody.domain.ranking.gate_policy import PRESETS, GatePolicy
-from custody.domain.ranking.rewriting import MAX_REWRITES, MINIMUM_GAIN, Feedback, rewrite
+from custody.domain.ranking.rewriting import (
+    MAX_REWRITES,
+    MINIMUM_GAIN,
+    Feedback,
+    Rewrite,
+    rewrite,
+)
 from custody.domain.ranking.sufficiency import Bar, GateItem, Judgement, Verdict, bar, judge
 from custody.domain.text.evidence_envelope import EnvelopeItem, evidence_envelope
-from custody.domain.text.question import content_terms, evidence_terms, surface_words, term_of
-from custody.domain.timestamps import format_rfc3339
+from custody.domain.text.question import content_terms, evidence_terms, feedback_words, term_of
 from custody.errors import Forbidden, Unprocessable
 
 
@@ -58,13 +74,15 @@ class AnswerRequest:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """``gain`` None: the first one. ``score`` is the gate's for all evidence found so far."""
+    """``gain`` None: the first one. ``score`` is the gate's for all evidence found so far.
+    ``places``: where each of ``added_terms`` came from."""
 
     query: str
     added_terms: tuple[str, ...]
     score: float
     gain: float | None = None
     stop_reason: Stop | None = None
+    places: tuple[TermPlace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +167,7 @@ class Answers:
             reputation_policy=last.policy,
             gate_policy=PolicyUse.of(gate_ref),
             model_revision=prepared.model_revision,
-            degraded=prepared.degraded,
+            degraded=(*prepared.degraded, *run.degraded),
             outcomes=run.outcomes,
             withheld=run.withheld,
             timings_ms={
@@ -161,7 +179,7 @@ class Answers:
             principal.tenant,
             answer.answer_id,
             principal.subject,
-            _trace(prepared, request, last, answer, started),
+            encode(_trace(prepared, request, last, answer, started)),
             expires_at=started + self._trace_ttl,
         )
         return answer
@@ -175,6 +193,7 @@ class _Run:
         self._question = content_terms(prepared.request.query)
         self.outcomes: Counter[Outcome] = Counter()
         self.withheld: Counter[str] = Counter()
+        self.degraded: tuple[str, ...] = ()
 
     def retrieve(self, words: str, carried: Sequence[Ranked]) -> Retrieval:
         plan = self._prepared.plan
@@ -184,6 +203,7 @@ class _Run:
         )
         self.outcomes.update(retrieval.outcomes)
         self.withheld.update(retrieval.withheld)
+        self.degraded = tuple(dict.fromkeys((*self.degraded, *retrieval.degraded)))
         return retrieval
 
     def attempt(
@@ -208,7 +228,13 @@ class _Run:
             latest = self._judge(retrieval, gate, level)
             gain = latest.judgement.score - found.judgement.score
             attempts.append(
-                Attempt(changed.query, changed.added_terms, latest.judgement.score, gain)
+                Attempt(
+                    changed.query,
+                    changed.added_terms,
+                    latest.judgement.score,
+                    gain,
+                    places=_places(changed, found.evidence),
+                )
             )
             found = latest
             stop = Stop.PASSED if found.judgement.passed else None
@@ -222,7 +248,7 @@ class _Run:
             return Stop.PASSED
         if not found.evidence:
             return Stop.NO_EVIDENCE
-        return None if self._prepared.plan.lexical else Stop.NO_LEXICAL_LEG
+        return None if Leg.LEXICAL in self._prepared.plan.legs else Stop.NO_LEXICAL_LEG
 
     def _judge(self, retrieval: Retrieval, gate: GatePolicy, level: Bar) -> _Found:
         evidence = assemble(
@@ -275,10 +301,13 @@ def _gate_items(evidence: Sequence[Evidence], cosine: Mapping[str, float | None]
 
 
 def _feedback(evidence: Sequence[Evidence]) -> list[Feedback]:
-    return [
-        Feedback(tuple(surface_words(f"{item.title or ''} {item.text}")), item.scores.final)
-        for item in evidence
-    ]
+    return [Feedback(feedback_words(item.title, item.text), item.scores.final) for item in evidence]
+
+
+def _places(changed: Rewrite, feedback: Sequence[Evidence]) -> tuple[TermPlace, ...]:
+    return tuple(
+        TermPlace(ChunkRef.of(feedback[term.item]), term.position) for term in changed.added
+    )
 
 
 def _envelope(evidence: Sequence[Evidence]) -> str:
@@ -302,47 +331,42 @@ def _trace(
     retrieval: Retrieval,
     answer: Answer,
     started: datetime,
-) -> Mapping[str, object]:
-    """Added terms are words of evidence, so only their number is kept."""
+) -> AnswerTrace:
     judgement = answer.judgement
-    return {
-        "kind": "answer",
-        "recorded_at": format_rfc3339(started),
-        "request": {
-            **request_trace(prepared),
-            "preset": request.preset,
-            "threshold": request.threshold,
-            "gate_override": request.gate_override,
-        },
-        "retrieval": retrieval_trace(retrieval),
-        "gate": {
-            "verdict": answer.verdict.value,
-            "score": judgement.score,
-            "threshold": judgement.bar.threshold,
-            "preset": judgement.bar.preset,
-            "top_floor": judgement.bar.top_floor,
-            "coverage_floor": judgement.bar.coverage_floor,
-            "top": judgement.features.top,
-            "coverage": judgement.features.coverage,
-            "margin": judgement.features.margin,
-            "support": judgement.features.support,
-            "reasons": [reason.value for reason in judgement.reasons],
-            "explanation": judgement.explanation,
-            "overridden": answer.overridden,
-            "policy": {
-                "version": answer.gate_policy.version,
-                "digest": answer.gate_policy.digest,
-            },
-        },
-        "attempts": [
-            {
-                "added_terms": len(attempt.added_terms),
-                "score": attempt.score,
-                "gain": attempt.gain,
-                "stop_reason": attempt.stop_reason.value if attempt.stop_reason else None,
-            }
+    return AnswerTrace(
+        recorded_at=started,
+        request=request_trace(prepared, answer.degraded),
+        bar=BarRequest(
+            preset=request.preset,
+            threshold=request.threshold,
+            gate_override=request.gate_override,
+        ),
+        retrieval=retrieval_trace(retrieval),
+        gate=GateTrace(
+            verdict=answer.verdict,
+            score=judgement.score,
+            threshold=judgement.bar.threshold,
+            preset=judgement.bar.preset,
+            top_floor=judgement.bar.top_floor,
+            coverage_floor=judgement.bar.coverage_floor,
+            top=judgement.features.top,
+            coverage=judgement.features.coverage,
+            margin=judgement.features.margin,
+            support=judgement.features.support,
+            reasons=judgement.reasons,
+            explanation=judgement.explanation,
+            overridden=answer.overridden,
+            policy=answer.gate_policy,
+        ),
+        attempts=tuple(
+            AttemptTrace(
+                added_terms=attempt.places,
+                score=attempt.score,
+                gain=attempt.gain,
+                stop_reason=attempt.stop_reason,
+            )
             for attempt in answer.attempts
-        ],
-        "evidence": evidence_trace(answer.evidence),
-        "timings_ms": dict(answer.timings_ms),
-    }
+        ),
+        evidence=tuple(map(ItemTrace.of, answer.evidence)),
+        timings_ms=answer.timings_ms,
+    )

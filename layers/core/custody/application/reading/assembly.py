@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from custody.application.reading.evidence import ClusterMark, Evidence
-from custody.application.reading.retrieval import Ranked
+from custody.application.reading.ranking import Ranked
 from custody.domain.ledger import access
 from custody.domain.model import LedgerView, Principal
 from custody.domain.ranking.reputation import lineage_id

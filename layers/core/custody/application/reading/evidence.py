@@ -1,13 +1,13 @@
-"""Evidence as a search or an answer returns it, and what a trace keeps of it."""
+"""Evidence as a search or an answer returns it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from custody.domain.model import DocumentKey, PolicyRef, SourceKey
+from custody.domain.model import DocumentKey, Leg, PolicyRef, SourceKey
 
 
 class LegScore(NamedTuple):
@@ -18,11 +18,13 @@ class LegScore(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """``fused``: the ranker's score before reputation, ``normalized`` by the policy's bounds."""
+    """How an item came to its place. ``legs``: of those that ranked and hold it. ``fusion``: of the
+    legs together. ``rerank``: the reranker's, None where none ranked. ``normalized``: the last of
+    these two by the policy's bounds. ``final``: with ``reputation`` weighed in."""
 
-    semantic: LegScore | None
-    lexical: LegScore | None
-    fused: float
+    legs: Mapping[Leg, LegScore]
+    fusion: float
+    rerank: float | None
     normalized: float
     reputation: float
     final: float
@@ -75,32 +77,3 @@ class PolicyUse:
     @classmethod
     def of(cls, ref: PolicyRef) -> PolicyUse:
         return cls(ref.name, ref.version, ref.digest)
-
-
-def evidence_trace(items: Sequence[Evidence]) -> list[Mapping[str, object]]:
-    """Ids, digests, ranks and scores: never text, title or name."""
-    return [
-        {
-            "rank": item.rank,
-            "chunk_id": item.chunk_id,
-            "tenant": item.key.tenant,
-            "document_id": item.key.document_id,
-            "version": item.version,
-            "ordinal": item.ordinal,
-            "source_id": item.source.source_id,
-            "sha256": item.sha256,
-            "statement_id": item.statement_id,
-            "keyid": item.keyid,
-            "semantic": _leg(item.scores.semantic),
-            "lexical": _leg(item.scores.lexical),
-            "fused": item.scores.fused,
-            "normalized": item.scores.normalized,
-            "reputation": item.scores.reputation,
-            "final": item.scores.final,
-        }
-        for item in items
-    ]
-
-
-def _leg(score: LegScore | None) -> Mapping[str, object] | None:
-    return None if score is None else {"rank": score.rank, "score": score.score}

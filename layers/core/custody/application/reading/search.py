@@ -11,13 +11,21 @@ import numpy as np
 
 from custody.application.ports import Clock, Embedder, Identifiers, TraceStore
 from custody.application.reading.assembly import assemble
-from custody.application.reading.evidence import Evidence, PolicyUse, evidence_trace
-from custody.application.reading.retrieval import Plan, Retrieval, Retriever
+from custody.application.reading.evidence import Evidence, PolicyUse
+from custody.application.reading.plan import Plan
+from custody.application.reading.retrieval import Retrieval, Retriever
+from custody.application.reading.trace import (
+    FilterTrace,
+    ItemTrace,
+    RequestTrace,
+    RetrievalTrace,
+    SearchTrace,
+)
+from custody.application.reading.trace_codec import encode
 from custody.domain.index.candidates import FilterClause, LegQuery, SearchFilter, Space, Vector
-from custody.domain.model import PUBLIC_TENANT, Outcome, Principal
+from custody.domain.model import PUBLIC_TENANT, Leg, Outcome, Principal
 from custody.domain.ranking.fusion import leg_depth
 from custody.domain.ranking.routing import Route, Routed, choose
-from custody.domain.timestamps import format_rfc3339
 from custody.errors import IntegrityError, Unavailable, Unprocessable
 
 MAX_QUERY_CHARACTERS = 2_000
@@ -28,7 +36,6 @@ _LATER_ROUTES = frozenset({"none", "graph", "iterative", "facts", "long_context"
 
 NO_SEMANTIC_LEG = "semantic-leg-unavailable"
 NO_QUERY_VECTOR = "semantic-leg-no-vector"
-NO_RERANKER = "rerank-not-available"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +55,8 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A checked request, ready to be asked of the index, once or several times."""
+    """A checked request, ready to be asked of the index, once or several times. ``degraded``: what
+    is missed so far."""
 
     request: SearchRequest
     routed: Routed
@@ -70,7 +78,7 @@ class SearchResult:
     trace_id: str
     route: str
     route_reason: str
-    legs: tuple[str, ...]
+    legs: tuple[Leg, ...]
     fusion: str
     results: tuple[Evidence, ...]
     degraded: tuple[str, ...]
@@ -121,7 +129,7 @@ class Search:
             legs=prepared.plan.legs,
             fusion=request.fusion,
             results=results,
-            degraded=prepared.degraded,
+            degraded=(*prepared.degraded, *retrieval.degraded),
             policy=retrieval.policy,
             model_revision=prepared.model_revision,
             outcomes=retrieval.outcomes,
@@ -135,7 +143,7 @@ class Search:
             principal.tenant,
             result.trace_id,
             principal.subject,
-            _trace(prepared, retrieval, result, started),
+            encode(_trace(prepared, retrieval, result, started)),
             expires_at=started + self._trace_ttl,
         )
         return result
@@ -153,19 +161,16 @@ class Search:
         )
         now = self._clock.now()
         vector, fault = None, None
-        if routed.route.semantic or measure:
+        if Leg.SEMANTIC in routed.route.legs or measure:
             vector, fault = self._embed(request.query)
         embedding = self._clock.now() - now
         if fault is not None and routed.route is Route.DENSE:
             raise _no_dense_leg(fault)
-        degraded = [fault] if fault is not None else []
-        if request.rerank is True:
-            degraded.append(NO_RERANKER)
         return Prepared(
             request=request,
             routed=routed,
             plan=self._plan(principal, request, routed, vector, now),
-            degraded=tuple(degraded),
+            degraded=() if fault is None else (fault,),
             model_revision=self._embedder.revision if self._embedder else None,
             embedding=embedding,
         )
@@ -206,17 +211,19 @@ class Search:
                 observed_since=None if max_age is None else now - max_age,
             ),
             depth=leg_depth(request.k),
-            text=request.query if routed.route.lexical else None,
+            text=request.query if Leg.LEXICAL in routed.route.legs else None,
             vector=vector,
             model_revision=self._embedder.revision
             if self._embedder and vector is not None
             else None,
         )
+        missing = {Leg.SEMANTIC} if vector is None else set()
         return Plan(
+            question=request.query,
             query=query,
-            semantic=routed.route.semantic and vector is not None,
-            lexical=routed.route.lexical,
+            legs=tuple(leg for leg in Leg if leg in routed.route.legs - missing),
             fusion=request.fusion,
+            rerank=request.rerank is True,
             now=now,
             trust_domains=request.trust_domains,
             max_age=max_age,
@@ -257,57 +264,54 @@ def _milliseconds(duration: timedelta) -> float:
     return round(duration / timedelta(milliseconds=1), 3)
 
 
-def request_trace(prepared: Prepared) -> Mapping[str, object]:
-    """The request as a trace keeps it. The question is the caller's own; it is kept, since a replay
-    needs it, and goes with the trace."""
+def request_trace(prepared: Prepared, degraded: tuple[str, ...]) -> RequestTrace:
     request = prepared.request
-    return {
-        "query": request.query,
-        "query_sha256": hashlib.sha256(request.query.encode()).hexdigest(),
-        "k": request.k,
-        "route": prepared.routed.route.value,
-        "route_asked": request.route,
-        "route_reason": prepared.routed.reason,
-        "legs": list(prepared.plan.legs),
-        "depth": prepared.plan.query.depth,
-        "fusion": request.fusion,
-        "trust_domains": _sorted(request.trust_domains),
-        "source_ids": _sorted(request.source_ids),
-        "filter_fields": sorted(request.filter),
-        "max_age_seconds": request.max_age_seconds,
-        "valid_at": format_rfc3339(prepared.plan.now),
-        "degraded": list(prepared.degraded),
-        "model_revision": prepared.model_revision,
-    }
+    return RequestTrace(
+        query=request.query,
+        query_sha256=hashlib.sha256(request.query.encode()).hexdigest(),
+        k=request.k,
+        route=prepared.routed.route.value,
+        route_asked=request.route,
+        route_reason=prepared.routed.reason,
+        legs=prepared.plan.legs,
+        depth=prepared.plan.query.depth,
+        fusion=request.fusion,
+        rerank=request.rerank,
+        filter=FilterTrace(
+            metadata=request.filter,
+            source_ids=_sorted(request.source_ids),
+            trust_domains=_sorted(request.trust_domains),
+            max_age_seconds=request.max_age_seconds,
+        ),
+        valid_at=prepared.plan.now,
+        degraded=degraded,
+        model_revision=prepared.model_revision,
+    )
 
 
-def _sorted(names: frozenset[str] | None) -> list[str] | None:
-    return None if names is None else sorted(names)
+def _sorted(names: frozenset[str] | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(sorted(names))
 
 
-def retrieval_trace(retrieval: Retrieval) -> Mapping[str, object]:
-    return {
-        "policy": {"reputation": _policy(retrieval.policy)},
-        "epoch": retrieval.view.control.epoch,
-        "outcomes": {outcome.value: count for outcome, count in retrieval.outcomes.items()},
-        "withheld": dict(retrieval.withheld),
-        "weights": dict(retrieval.weights),
-        "refetched": retrieval.refetched,
-    }
-
-
-def _policy(use: PolicyUse) -> Mapping[str, str]:
-    return {"version": use.version, "digest": use.digest}
+def retrieval_trace(retrieval: Retrieval) -> RetrievalTrace:
+    return RetrievalTrace(
+        policy=retrieval.policy,
+        epoch=retrieval.view.control.epoch,
+        ranker=retrieval.ranker,
+        weights=retrieval.weights,
+        outcomes=retrieval.outcomes,
+        withheld=retrieval.withheld,
+        refetched=retrieval.refetched,
+    )
 
 
 def _trace(
     prepared: Prepared, retrieval: Retrieval, result: SearchResult, started: datetime
-) -> Mapping[str, object]:
-    return {
-        "kind": "search",
-        "recorded_at": format_rfc3339(started),
-        "request": request_trace(prepared),
-        "retrieval": retrieval_trace(retrieval),
-        "evidence": evidence_trace(result.results),
-        "timings_ms": dict(result.timings_ms),
-    }
+) -> SearchTrace:
+    return SearchTrace(
+        recorded_at=started,
+        request=request_trace(prepared, result.degraded),
+        retrieval=retrieval_trace(retrieval),
+        evidence=tuple(map(ItemTrace.of, result.results)),
+        timings_ms=result.timings_ms,
+    )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from custody.domain.model import DocumentKey, MetadataValue
+from custody.domain.model import DocumentKey, Leg, MetadataValue
 
 type Vector = npt.NDArray[np.float32]
 
@@ -56,7 +56,8 @@ class SearchFilter:
 
 @dataclass(frozen=True, slots=True)
 class LegQuery:
-    """Both legs of one search. A leg runs when its input is given (``text``, ``vector``).
+    """All legs of one search. A leg runs when its input is given: ``text`` for the lexical one,
+    ``vector`` for the semantic one.
 
     ``vector``: shape (dimensions,), float32, L2-normalised, of model ``model_revision``.
     ``depth``: hits wanted a leg.
@@ -108,12 +109,19 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LegHits:
-    """Each leg sorted by (-score, chunk_id); a lexical hit always has a score above zero.
+    """``legs``: those that found something, each sorted by (-score, chunk_id); a lexical hit always
+    has a score above zero. ``hits[leg]`` is empty for any other leg.
 
     ``unknown_fields``: the metadata fields of the filter that no chunk carries whose ACL holds one
     of the filter's terms, in order of their names.
     """
 
-    semantic: tuple[Hit, ...] = ()
-    lexical: tuple[Hit, ...] = ()
+    legs: Mapping[Leg, tuple[Hit, ...]] = field(default_factory=dict)
     unknown_fields: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        found = {leg: hits for leg, hits in self.legs.items() if hits}
+        object.__setattr__(self, "legs", found)  # what found nothing equals what did not run
+
+    def __getitem__(self, leg: Leg) -> tuple[Hit, ...]:
+        return self.legs.get(leg, ())

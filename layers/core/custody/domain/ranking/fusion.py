@@ -6,24 +6,26 @@ ranks start at 1 and a leg that does not hold d adds nothing. Source: Cormack, C
 "Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning Methods", SIGIR 2009;
 k = 60 is theirs. Score magnitudes play no part, so BM25 and cosine need no common scale.
 
-A leg is a sequence of (chunk_id, score), best first.
+What a leg gives is a scored list: a sequence of (chunk_id, score), best first.
 """
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from custody.domain.model import Leg
 from custody.domain.ranking.checks import is_finite_number, is_name
 from custody.errors import IntegrityError
 
 type Scored = tuple[str, float]
-type Leg = Sequence[Scored]
+type ScoredList = Sequence[Scored]
 
-LINEAR_WEIGHTS = (0.6, 0.4)  # semantic, lexical
+LINEAR_WEIGHTS: Mapping[Leg, float] = {Leg.SEMANTIC: 0.6, Leg.LEXICAL: 0.4}
+_LINEAR = tuple(LINEAR_WEIGHTS.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +55,16 @@ def leg_depth(k: int) -> int:
     return 50 if k <= 10 else 200
 
 
-def ranker(method: str, legs: int) -> str:
-    """The name under which a reputation policy keeps the bounds of this scale of scores: what two
-    legs sum to is twice what one can reach."""
+def ranker(method: str, legs: int, reranker: str | None = None) -> str:
+    """The name under which a reputation policy keeps the bounds of the last ranker's scores: the
+    reranker's own where one ranked. What two legs sum to is twice what one can reach."""
+    if reranker is not None:
+        return reranker
     return "rrf-single" if method == "rrf" and legs == 1 else method
 
 
 def fuse(
-    *legs: Leg, config: RRFConfig | None = None, weights: Sequence[float] | None = None
+    *legs: ScoredList, config: RRFConfig | None = None, weights: Sequence[float] | None = None
 ) -> list[Fused]:
     """Fuse by rank; best first, ties by chunk_id, at most ``config.final_k``.
 
@@ -78,7 +82,7 @@ def fuse(
 
 
 def fuse_linear(
-    *legs: Leg, weights: Sequence[float] = LINEAR_WEIGHTS, config: RRFConfig | None = None
+    *legs: ScoredList, weights: Sequence[float] = _LINEAR, config: RRFConfig | None = None
 ) -> list[Fused]:
     """The fallback: a weighted sum of each leg's min-max normalised scores, 0 where absent. One
     outlier moves every other score of its leg, which RRF rules out. Raises as ``fuse``."""
@@ -91,11 +95,11 @@ def fuse_linear(
     return _summed(shares, settings.final_k)
 
 
-def _deep(legs: Sequence[Leg], settings: RRFConfig) -> list[Leg]:
+def _deep(legs: Sequence[ScoredList], settings: RRFConfig) -> list[ScoredList]:
     return [_ordered(leg)[: settings.retrieve_k] for leg in legs]
 
 
-def _summed(shares: Sequence[Leg], final_k: int) -> list[Fused]:
+def _summed(shares: Sequence[ScoredList], final_k: int) -> list[Fused]:
     """``shares``: what each leg adds to an id's score, in the order of the leg's ranks."""
     ranks: dict[str, list[int | None]] = {}
     terms: dict[str, list[float]] = {}
@@ -113,7 +117,7 @@ def _summed(shares: Sequence[Leg], final_k: int) -> list[Fused]:
     return fused[:final_k]
 
 
-def normalize_scores(leg: Leg) -> list[Scored]:
+def normalize_scores(leg: ScoredList) -> list[Scored]:
     """Min-max to 0..1, order kept. A constant list becomes 1.0 throughout, an empty one stays
     empty. Raises as ``fuse``."""
     _check(leg)
@@ -133,7 +137,7 @@ def _descending(item: Scored) -> tuple[float, str]:
     return (-item[1], item[0])
 
 
-def _ordered(leg: Leg) -> Leg:
+def _ordered(leg: ScoredList) -> ScoredList:
     _check(leg)
     scores = [score for _, score in leg]
     if all(map(operator.ge, scores, scores[1:])):
@@ -141,7 +145,7 @@ def _ordered(leg: Leg) -> Leg:
     return sorted(leg, key=_descending)
 
 
-def _check(leg: Leg) -> None:
+def _check(leg: ScoredList) -> None:
     if not all(is_name(chunk_id) for chunk_id, _ in leg) or len(dict(leg)) != len(leg):
         raise IntegrityError("An id is empty or repeated in a leg.", code="invalid-leg")
     if not all(is_finite_number(score) for _, score in leg):

@@ -75,7 +75,8 @@ class ReputationPolicy:
 
 
 class ReputationEvidence(NamedTuple):
-    """How one candidate came to its place: the seven fields that a trace keeps."""
+    """How one candidate came to its place. ``raw_similarity``, as the guidance names it, is the score
+    of the last ranker before reputation: fusion's, or the reranker's where one ranked."""
 
     chunk_id: str
     source_id: str

@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from custody.domain.model import Leg
+
 EXACT_LOOKUP_WORDS = 4  # more words than these carry meaning that exact words miss
 
 
@@ -20,12 +22,16 @@ class Route(StrEnum):
     HYBRID = "hybrid"
 
     @property
-    def lexical(self) -> bool:
-        return self is not Route.DENSE
+    def legs(self) -> frozenset[Leg]:
+        """Those that rank."""
+        return _LEGS[self]
 
-    @property
-    def semantic(self) -> bool:
-        return self is not Route.SPARSE
+
+_LEGS = {
+    Route.SPARSE: frozenset({Leg.LEXICAL}),
+    Route.DENSE: frozenset({Leg.SEMANTIC}),
+    Route.HYBRID: frozenset({Leg.SEMANTIC, Leg.LEXICAL}),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,25 @@
+"""What one retrieval is to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from custody.domain.index.candidates import LegQuery
+from custody.domain.model import Leg
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """``question``: as it was asked; a reranker judges by it. ``query`` is what the index is asked;
+    ``legs`` are those of its legs that rank, in the order of ``Leg`` (one may also run only to
+    measure similarity). ``rerank``: a reranker was asked for."""
+
+    question: str
+    query: LegQuery
+    legs: tuple[Leg, ...]
+    fusion: str
+    rerank: bool
+    now: datetime
+    trust_domains: frozenset[str] | None = None
+    max_age: timedelta | None = None
