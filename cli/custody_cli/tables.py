@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from custody_client.types import (
         Answer,
+        Attempt,
         Document,
         Erasure,
         Evidence,
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
         Provenance,
         SearchResult,
         StoredAnswer,
+        StoredAttempt,
     )
 
 SNIPPET = 160
+NO_LONGER_SHOWN = "(no longer shown)"
 _VERDICT_STYLE = {"answerable": "bold green", "insufficient": "bold red", "needs_review": "yellow"}
 
 
@@ -94,8 +97,7 @@ def answer(given: Answer, *, full: bool = False) -> list[RenderableType]:
     for name, value in gate["features"].items():
         features.add_row(text(name), text(_number(value)), text(_number(gate["floors"].get(name))))
     parts.append(features)
-    if len(given["attempts"]) > 1:
-        parts.append(_attempts(given))
+    parts += _attempts(given["attempts"])
     if given["evidence"]:
         parts.append(evidence(given["evidence"], full=full))
     parts += _signals(given["evidence"])
@@ -104,16 +106,20 @@ def answer(given: Answer, *, full: bool = False) -> list[RenderableType]:
     return parts
 
 
-def _attempts(given: Answer) -> Table:
+def _attempts(attempts: Sequence[Attempt | StoredAttempt]) -> list[RenderableType]:
+    """Nothing where nothing was rewritten."""
+    if len(attempts) < 2:
+        return []
     table = Table("try", "added terms", "score", "stopped", title="rewrites", title_justify="left")
-    for number, attempt in enumerate(given["attempts"], start=1):
+    for number, attempt in enumerate(attempts, start=1):
+        words = [word if word is not None else NO_LONGER_SHOWN for word in attempt["added_terms"]]
         table.add_row(
             text(number),
-            text(", ".join(attempt["added_terms"]) or "-"),
+            text(", ".join(words) or "-"),
             text(_number(attempt["score"])),
             text(attempt["stop_reason"] or ""),
         )
-    return table
+    return [table]
 
 
 def erasure(receipt: Erasure) -> list[RenderableType]:
@@ -183,6 +189,7 @@ def trace(found: StoredAnswer) -> list[RenderableType]:
         text(f"reasons: {', '.join(gate['reasons'])}"),
         text(gate["explanation"]),
         _pairs(found["request"], skip=set()),
+        *_attempts(found["attempts"]),
         table,
     ]  # fmt: skip
 

@@ -269,24 +269,87 @@ class StoredEvidence(TypedDict):
     text: str | None
 
 
+class StoredRequest(TypedDict):
+    """What was asked and how it was taken. ``filter`` as a search takes it."""
+
+    query: str
+    query_sha256: str
+    k: int
+    route: str
+    route_asked: str
+    route_reason: str
+    legs: list[str]
+    depth: int
+    fusion: str
+    rerank: bool | None
+    trust_domains: list[str] | None
+    source_ids: list[str] | None
+    filter_fields: list[str]
+    filter: dict[str, FilterValue]
+    max_age_seconds: int | None
+    valid_at: str
+    degraded: list[str]
+    model_revision: str | None
+    preset: str | None
+    threshold: float | None
+    gate_override: bool
+
+
+class Policy(TypedDict):
+    version: str
+    digest: str
+
+
+class ReputationPolicy(TypedDict):
+    reputation: Policy
+
+
+class StoredRetrieval(TypedDict):
+    """``outcomes`` and ``withheld`` are there for callers with the audit scope only."""
+
+    policy: ReputationPolicy
+    epoch: int
+    ranker: str
+    weights: dict[str, float]
+    refetched: bool
+    outcomes: NotRequired[dict[str, int]]
+    withheld: NotRequired[dict[str, int]]
+
+
 class StoredGate(TypedDict):
     verdict: str
     score: float
     threshold: float
     preset: str | None
+    top_floor: float
+    coverage_floor: float
+    top: float
+    coverage: float
+    margin: float
+    support: float
     reasons: list[str]
     explanation: str
     overridden: bool
+    policy: Policy
+
+
+class StoredAttempt(TypedDict):
+    """``added_terms``: None in place of a word that may no longer be shown to this reader."""
+
+    added_terms: list[str | None]
+    score: float
+    gain: float | None
+    stop_reason: str | None
 
 
 class StoredAnswer(TypedDict):
     answer_id: str
     subject: str
     recorded_at: str
-    request: dict[str, object]
-    retrieval: dict[str, object]
+    request: StoredRequest
+    retrieval: StoredRetrieval
     gate: StoredGate
-    attempts: list[dict[str, object]]
+    attempts: list[StoredAttempt]
     evidence: list[StoredEvidence]
     timings_ms: NotRequired[dict[str, float]]
 

@@ -79,6 +79,9 @@ class FakeApi:
         self.never_erased = False
         self.verdict = "answerable"
         self.answers: dict[str, dict[str, Any]] = {}
+        self.stored_attempts: list[dict[str, Any]] = [
+            {"added_terms": [], "score": 0.71, "gain": None, "stop_reason": "passed"}
+        ]
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
@@ -396,7 +399,7 @@ class FakeApi:
             "request": {"query": given["attempts"][0]["query"]},
             "retrieval": {},
             "gate": {"verdict": given["verdict"], **given["gate"]},
-            "attempts": given["attempts"],
+            "attempts": self.stored_attempts,
             "evidence": [
                 {name: item[name] for name in kept}
                 | {"sha256": item["provenance"]["sha256"], "available": True}

@@ -95,6 +95,17 @@ def test_show_of_an_answer_is_its_trace(
         assert word in shown.stdout
 
 
+def test_show_of_an_answer_tells_the_words_that_may_still_be_shown(
+    stack: FakeStack, gate: dict[str, Any], api: FakeApi, run: Run, run_json: RunJson
+) -> None:
+    _, answer = run_json("answer", "sluice gate")
+    again = {"added_terms": ["heron", None], "score": 0.4, "gain": 0.2, "stop_reason": "no-gain"}
+    api.stored_attempts.append(again)
+    shown = run("show", answer["answer_id"], "--answer").stdout
+    assert "heron, (no longer shown)" in shown
+    assert "no-gain" in shown
+
+
 def test_show_of_what_may_not_be_seen_is_1(stack: FakeStack, api: FakeApi, run: Run) -> None:
     result = run("show", "none")
     assert result.exit_code == 1
