@@ -6,16 +6,16 @@ that a rewrite could do to certify itself.
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import Any
 
 import pytest
 
-import custody.application.reading.answer as module
-from custody.application.reading.answer import Answer, AnswerRequest
+from custody.application.reading.answer import Answer, AnswerRequest, Answers
 from custody.application.reading.search import SearchRequest
 from custody.domain.model import Leg
 from custody.domain.ranking.rewriting import AddedTerm, Rewrite
-from custody.domain.ranking.sufficiency import Verdict
+from custody.domain.ranking.sufficiency import Judgement, Verdict, judge
 from custody.domain.text.question import content_terms
 from tests.support.search_world import World, reader
 
@@ -35,50 +35,45 @@ def world() -> World:
     return made
 
 
-def ask(world: World, question: str, **changes: Any) -> Answer:
-    return world.answers(reader(), AnswerRequest(SearchRequest(question), **changes))
+def ask(answers: Answers, question: str, **changes: Any) -> Answer:
+    return answers(reader(), AnswerRequest(SearchRequest(question), **changes))
 
 
-@pytest.fixture
-def judged(monkeypatch: pytest.MonkeyPatch) -> list[frozenset[str]]:
-    """The questions that the gate was asked about, as terms."""
-    seen: list[frozenset[str]] = []
-    real = module.judge
+class Watched:
+    """The gate, and the questions that it was asked about, as terms."""
 
-    def judge(question: frozenset[str], *args: Any, **kwargs: Any) -> Any:
-        seen.append(question)
-        return real(question, *args, **kwargs)
+    def __init__(self) -> None:
+        self.questions: list[frozenset[str]] = []
 
-    monkeypatch.setattr(module, "judge", judge)
-    return seen
+    def __call__(self, question: frozenset[str], *args: Any, **kwargs: Any) -> Judgement:
+        self.questions.append(question)
+        return judge(question, *args, **kwargs)
 
 
-@pytest.fixture
-def hostile(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rewrite that forgets the question and quotes the evidence word for word."""
-    quotes = iter(FACTS * 9)
+class Hostile:
+    """A rewriter that forgets the question and quotes the evidence word for word."""
 
-    def rewrite(question: str, *args: Any, **kwargs: Any) -> Rewrite:
-        text = next(quotes)
+    def __init__(self) -> None:
+        self._quotes = cycle(FACTS)
+
+    def __call__(self, question: str, *args: Any, **kwargs: Any) -> Rewrite:
+        text = next(self._quotes)
         return Rewrite(text, tuple(AddedTerm(word, 0, 0) for word in text.lower().split()))
-
-    monkeypatch.setattr(module, "rewrite", rewrite)
 
 
 @pytest.mark.parametrize("preset", ["strict", "balanced", "lenient"])
-def test_a_hostile_rewrite_never_turns_the_verdict(
-    world: World, hostile: None, judged: list[frozenset[str]], preset: str
-) -> None:
-    answer = ask(world, OFF_CORPUS, preset=preset)
+def test_a_hostile_rewrite_never_turns_the_verdict(world: World, preset: str) -> None:
+    gate = Watched()
+    answer = ask(world.answers_by(judge=gate, rewriter=Hostile()), OFF_CORPUS, preset=preset)
     assert answer.retries >= 1
     assert answer.verdict is Verdict.INSUFFICIENT
     assert answer.judgement.features.coverage == 0.0
-    assert set(judged) == {content_terms(OFF_CORPUS)}
-    assert len(judged) == len(answer.attempts)
+    assert set(gate.questions) == {content_terms(OFF_CORPUS)}
+    assert len(gate.questions) == len(answer.attempts)
 
 
-def test_similarity_stays_that_with_the_question(world: World, hostile: None) -> None:
-    before = ask(world, OFF_CORPUS).judgement.features.top
+def test_similarity_stays_that_with_the_question(world: World) -> None:
+    before = ask(world.answers_by(rewriter=Hostile()), OFF_CORPUS).judgement.features.top
     vectors = {id(query.vector) for query in world.index.queries}
     assert len(world.index.queries) >= 2
     assert len(vectors) == 1
@@ -89,17 +84,14 @@ def test_similarity_stays_that_with_the_question(world: World, hostile: None) ->
     assert before == pytest.approx(max(0.0, best))
 
 
-def test_our_own_rewrites_are_judged_the_same_way(
-    world: World, judged: list[frozenset[str]]
-) -> None:
-    answer = ask(world, OFF_CORPUS)
+def test_our_own_rewrites_are_judged_the_same_way(world: World) -> None:
+    gate = Watched()
+    answer = ask(world.answers_by(judge=gate), OFF_CORPUS)
     assert answer.retries >= 1
-    assert set(judged) == {content_terms(OFF_CORPUS)}
+    assert set(gate.questions) == {content_terms(OFF_CORPUS)}
 
 
-def test_false_passes_do_not_grow_with_retries(
-    world: World, hostile: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_false_passes_do_not_grow_with_retries(world: World) -> None:
     questions = [
         OFF_CORPUS,
         "What is music?",
@@ -109,8 +101,8 @@ def test_false_passes_do_not_grow_with_retries(
     ]
 
     def passes(rewrites: int) -> set[str]:
-        monkeypatch.setattr(module, "MAX_REWRITES", rewrites)
-        found = [ask(world, question, preset="lenient") for question in questions]
+        answers = world.answers_by(rewriter=Hostile(), max_rewrites=rewrites)
+        found = [ask(answers, question, preset="lenient") for question in questions]
         return {q for q, a in zip(questions, found, strict=True) if a.verdict is Verdict.ANSWERABLE}
 
     assert passes(2) == passes(0) == set()

@@ -24,6 +24,8 @@ from custody.application.ports import (
     Matrix,
     Reranker,
 )
+from custody.application.reading.answer import Answers
+from custody.application.reading.attempts import Judge, Rewriter
 from custody.application.reading.ranking import Policies
 from custody.application.reading.read_trace import ReadTraceLedger
 from custody.application.reading.retrieval import Retriever
@@ -53,6 +55,8 @@ from custody.domain.model import (
 )
 from custody.domain.ranking.gate_policy import GatePolicy, GatePreset, GateWeights
 from custody.domain.ranking.reputation import ReputationPolicy
+from custody.domain.ranking.rewriting import rewrite
+from custody.domain.ranking.sufficiency import judge
 from custody.domain.text.analysis import query_terms, searched_terms
 from custody.domain.text.question import ASKING_TERMS
 from custody.errors import Unavailable
@@ -326,6 +330,22 @@ class World:
         )
         self.retriever, self.search = self.service.retriever, self.service.search
         self.answers = self.service.answers
+
+    def answers_by(
+        self, *, judge: Judge = judge, rewriter: Rewriter = rewrite, max_rewrites: int = 2
+    ) -> Answers:
+        """With another gate, another rewriter, or another number of rewrites."""
+        return Answers(
+            search=self.search,
+            retriever=self.retriever,
+            policies=self.policies,
+            traces=self.traces,
+            clock=self.clock,
+            ids=self.ids,
+            judge=judge,
+            rewriter=rewriter,
+            max_rewrites=max_rewrites,
+        )
 
     def source(self, source_id: str = "wiki", tenant: str = "acme", **changes: Any) -> Source:
         made = replace(source(source_id, tenant), **changes)

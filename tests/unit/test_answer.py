@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from custody.application.reading.answer import Answer, AnswerRequest, Stop
+from custody.application.reading.answer import Answer, AnswerRequest
+from custody.application.reading.attempts import Stop
 from custody.application.reading.search import SearchRequest
 from custody.domain.index.candidates import Hit, LegHits
 from custody.domain.model import Acl, KeyState, Leg, Principal, VersionState
-from custody.domain.ranking.sufficiency import Reason, Verdict
+from custody.domain.ranking.sufficiency import Reason, Verdict, judge
 from custody.errors import Forbidden, Unauthenticated, Unavailable, Unprocessable
 from tests.support.search_world import World, reader
 from tests.support.signed_evidence import NOW
@@ -158,20 +159,16 @@ def test_there_are_at_most_two_rewrites_and_a_small_gain_stops_early(world: Worl
     assert early.attempts[-1].stop_reason is Stop.NO_GAIN
 
 
-def test_rewrites_stop_after_two_while_they_still_gain(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import custody.application.reading.answer as module
-
-    real, calls = module.judge, 0
+def test_rewrites_stop_after_two_while_they_still_gain(world: World) -> None:
+    calls = 0
 
     def improving(*args: Any, **kwargs: Any) -> Any:
         nonlocal calls
         calls += 1
-        return replace(real(*args, **kwargs), score=0.1 * calls, passed=False)
+        return replace(judge(*args, **kwargs), score=0.1 * calls, passed=False)
 
-    monkeypatch.setattr(module, "judge", improving)
-    answer = ask(world, OFF_CORPUS)
+    answers = world.answers_by(judge=improving)
+    answer = answers(reader(), AnswerRequest(SearchRequest(OFF_CORPUS)))
     assert answer.retries == 2
     assert answer.attempts[-1].stop_reason is Stop.RETRIES_EXHAUSTED
 

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from custody.application.reading.answer import Answer, AnswerRequest, Attempt
+from custody.application.reading.answer import Answer, AnswerRequest
+from custody.application.reading.attempts import Attempt
 from custody.application.reading.evidence import PolicyUse
 from custody.application.reading.read_trace import Reread, StoredAnswer
 from custody.application.reading.trace import AnswerTrace, GateTrace, ItemTrace, RetrievalTrace

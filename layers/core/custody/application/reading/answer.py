@@ -1,22 +1,15 @@
-"""One answer: search, judge, rewrite where it may help, and abstain where it doesn't.
-
-The gate judges the question that was asked, whatever was rewritten to find evidence: rewrites change
-the lexical leg's words only, similarities stay those with the original question's vector, and what
-an attempt finds is added to what was found before.
-"""
+"""One answer: search, judge, rewrite where it may help, and abstain where it doesn't."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from custody.application.ports import Clock, Identifiers, TraceStore
-from custody.application.reading.assembly import assemble
+from custody.application.reading.attempts import Attempt, Attempts, Judge, Rewriter
 from custody.application.reading.evidence import Evidence, PolicyUse
-from custody.application.reading.ranking import Policies, Ranked
+from custody.application.reading.ranking import Policies
 from custody.application.reading.retrieval import Retrieval, Retriever
 from custody.application.reading.search import (
     Prepared,
@@ -29,36 +22,19 @@ from custody.application.reading.trace import (
     AnswerTrace,
     AttemptTrace,
     BarRequest,
-    ChunkRef,
     GateTrace,
     ItemTrace,
-    TermPlace,
 )
 from custody.application.reading.trace_codec import encode
-from custody.domain.model import Leg, Outcome, Principal, Scope
-from custody.domain.ranking.gate_policy import PRESETS, GatePolicy
+from custody.domain.model import Outcome, Principal, Scope
+from custody.domain.ranking.gate_policy import PRESETS
 from custody.domain.ranking.rewriting import (
     MAX_REWRITES,
-    MINIMUM_GAIN,
-    Feedback,
-    Rewrite,
     rewrite,
 )
-from custody.domain.ranking.sufficiency import Bar, GateItem, Judgement, Verdict, bar, judge
+from custody.domain.ranking.sufficiency import Judgement, Verdict, bar, judge
 from custody.domain.text.evidence_envelope import EnvelopeItem, evidence_envelope
-from custody.domain.text.question import content_terms, evidence_terms, feedback_words, term_of
 from custody.errors import Forbidden, Unprocessable
-
-
-class Stop(StrEnum):
-    """Why no further rewrite was tried."""
-
-    PASSED = "passed"
-    NO_EVIDENCE = "no-evidence"
-    NO_LEXICAL_LEG = "no-lexical-leg"
-    NO_NEW_TERMS = "no-new-terms"
-    NO_GAIN = "no-gain"
-    RETRIES_EXHAUSTED = "retries-exhausted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +46,6 @@ class AnswerRequest:
     threshold: float | None = None
     gate_override: bool = False
     generate: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """``gain`` None: the first one. ``score`` is the gate's for all evidence found so far.
-    ``places``: where each of ``added_terms`` came from."""
-
-    query: str
-    added_terms: tuple[str, ...]
-    score: float
-    gain: float | None = None
-    stop_reason: Stop | None = None
-    places: tuple[TermPlace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +76,6 @@ class Answer:
         return len(self.attempts) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """All evidence so far and what the gate says of it."""
-
-    ranked: tuple[Ranked, ...]
-    evidence: tuple[Evidence, ...]
-    judgement: Judgement
-
-
 class Answers:
     """Safe to share between threads. Raises as ``Search``, and Forbidden(scope-missing),
     Unprocessable(invalid-field | not-available)."""
@@ -136,8 +90,12 @@ class Answers:
         clock: Clock,
         ids: Identifiers,
         trace_ttl: timedelta = timedelta(days=30),
+        judge: Judge = judge,
+        rewriter: Rewriter = rewrite,
+        max_rewrites: int = MAX_REWRITES,
     ) -> None:
         self._search, self._retriever, self._policies = search, retriever, policies
+        self._judge, self._rewriter, self._max_rewrites = judge, rewriter, max_rewrites
         self._traces, self._clock, self._ids = traces, clock, ids
         self._trace_ttl = trace_ttl
 
@@ -145,11 +103,18 @@ class Answers:
         _validate(principal, request)
         started = self._clock.now()
         prepared = self._search.prepare(principal, request.search, measure=True)
-        run = _Run(self._retriever, principal, prepared)
+        run = Attempts(
+            self._retriever,
+            principal,
+            prepared,
+            judge=self._judge,
+            rewriter=self._rewriter,
+            max_rewrites=self._max_rewrites,
+        )
         retrieval = run.retrieve(prepared.request.query, ())
         gate_ref, gate = self._policies.gate(retrieval.view.control)
         level = bar(gate, preset=request.preset, threshold=request.threshold)
-        found, attempts, last = run.attempt(retrieval, gate, level)
+        found, attempts, last = run.make(retrieval, gate, level)
         judgement = found.judgement
         overridden = request.gate_override and not judgement.passed and bool(found.evidence)
         answerable = judgement.passed or overridden
@@ -185,91 +150,6 @@ class Answers:
         return answer
 
 
-class _Run:
-    """The attempts of one answer."""
-
-    def __init__(self, retriever: Retriever, principal: Principal, prepared: Prepared) -> None:
-        self._retriever, self._principal, self._prepared = retriever, principal, prepared
-        self._question = content_terms(prepared.request.query)
-        self.outcomes: Counter[Outcome] = Counter()
-        self.withheld: Counter[str] = Counter()
-        self.degraded: tuple[str, ...] = ()
-
-    def retrieve(self, words: str, carried: Sequence[Ranked]) -> Retrieval:
-        plan = self._prepared.plan
-        text = words if plan.query.text is not None else None
-        retrieval = self._retriever(
-            self._principal, replace(plan, query=replace(plan.query, text=text)), carried
-        )
-        self.outcomes.update(retrieval.outcomes)
-        self.withheld.update(retrieval.withheld)
-        self.degraded = tuple(dict.fromkeys((*self.degraded, *retrieval.degraded)))
-        return retrieval
-
-    def attempt(
-        self, retrieval: Retrieval, gate: GatePolicy, level: Bar
-    ) -> tuple[_Found, tuple[Attempt, ...], Retrieval]:
-        """The first judgement and up to two more on what rewrites add."""
-        question = self._prepared.request.query
-        found = self._judge(retrieval, gate, level)
-        attempts = [Attempt(question, (), found.judgement.score)]
-        known = set(self._question)
-        stop = self._stop_now(found)
-        while stop is None:
-            if len(attempts) > MAX_REWRITES:
-                stop = Stop.RETRIES_EXHAUSTED
-                break
-            changed = rewrite(question, _feedback(found.evidence), term_of=term_of, known=known)
-            if changed is None:
-                stop = Stop.NO_NEW_TERMS
-                break
-            known |= content_terms(changed.query)
-            retrieval = self.retrieve(changed.query, found.ranked)
-            latest = self._judge(retrieval, gate, level)
-            gain = latest.judgement.score - found.judgement.score
-            attempts.append(
-                Attempt(
-                    changed.query,
-                    changed.added_terms,
-                    latest.judgement.score,
-                    gain,
-                    places=_places(changed, found.evidence),
-                )
-            )
-            found = latest
-            stop = Stop.PASSED if found.judgement.passed else None
-            if stop is None and gain < MINIMUM_GAIN:
-                stop = Stop.NO_GAIN
-        attempts[-1] = replace(attempts[-1], stop_reason=stop)
-        return found, tuple(attempts), retrieval
-
-    def _stop_now(self, found: _Found) -> Stop | None:
-        if found.judgement.passed:
-            return Stop.PASSED
-        if not found.evidence:
-            return Stop.NO_EVIDENCE
-        return None if Leg.LEXICAL in self._prepared.plan.legs else Stop.NO_LEXICAL_LEG
-
-    def _judge(self, retrieval: Retrieval, gate: GatePolicy, level: Bar) -> _Found:
-        evidence = assemble(
-            retrieval.ranked,
-            k=self._prepared.request.k,
-            principal=self._principal,
-            view=retrieval.view,
-            trust_domains=self._prepared.request.trust_domains,
-        )
-        served = {item.chunk_id for item in evidence}
-        ranked = tuple(item for item in retrieval.ranked if item.chunk_id in served)
-        judgement = judge(
-            self._question,
-            _gate_items(evidence, {item.chunk_id: item.cosine for item in ranked}),
-            policy=gate,
-            bar=level,
-            semantic=self._prepared.measured,
-        )
-        return _Found(ranked, evidence, judgement)
-
-
 def _validate(principal: Principal, request: AnswerRequest) -> None:
     if request.generate:
         raise Unprocessable(
@@ -281,33 +161,6 @@ def _validate(principal: Principal, request: AnswerRequest) -> None:
         raise Unprocessable("A threshold lies between 0 and 1.", field="threshold")
     if request.gate_override and not principal.may(Scope.OVERRIDE):
         raise Forbidden(f"This needs the scope {Scope.OVERRIDE.value}.", code="scope-missing")
-
-
-def _gate_items(evidence: Sequence[Evidence], cosine: Mapping[str, float | None]) -> list[GateItem]:
-    clusters: dict[tuple[str, ...], int] = {}
-    return [
-        GateItem(
-            chunk_id=item.chunk_id,
-            document=(item.key.tenant, item.key.document_id),
-            source=(item.source.tenant, item.source.source_id),
-            terms=evidence_terms(item.title, item.heading, item.text),
-            cosine=cosine[item.chunk_id],
-            cluster=None
-            if item.cluster is None
-            else clusters.setdefault(item.cluster.chunk_ids, len(clusters)),
-        )
-        for item in evidence
-    ]
-
-
-def _feedback(evidence: Sequence[Evidence]) -> list[Feedback]:
-    return [Feedback(feedback_words(item.title, item.text), item.scores.final) for item in evidence]
-
-
-def _places(changed: Rewrite, feedback: Sequence[Evidence]) -> tuple[TermPlace, ...]:
-    return tuple(
-        TermPlace(ChunkRef.of(feedback[term.item]), term.position) for term in changed.added
-    )
 
 
 def _envelope(evidence: Sequence[Evidence]) -> str:
