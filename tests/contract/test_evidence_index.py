@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import numpy as np
 import pytest
 
 from custody.application.ports import EvidenceIndex
 from custody.domain.index.candidates import IndexEntry, LegHits, Range, Space
-from custody.domain.model import Acl, DocumentKey, Leg
+from custody.domain.model import Acl, DocumentKey, Leg, MetadataValue
 from custody.errors import CustodyError, IntegrityError, Unavailable, Unprocessable
 from tests.support.evidence import (
     DIMENSIONS,
@@ -33,8 +34,8 @@ ACME = Space("acme")
 QUERY = unit(4242)
 
 
-def both_legs(index: EvidenceIndex, text: str, depth: int = 50, **filters: object) -> LegHits:
-    only = wanted(**filters)  # type: ignore[arg-type]
+def both_legs(index: EvidenceIndex, text: str, depth: int = 50, **filters: Any) -> LegHits:
+    only = wanted(**filters)
     return index.search(query(ACME, text=text, vector=QUERY, depth=depth, only=only))
 
 
@@ -284,9 +285,9 @@ class TestFilters:
         ],
     )
     def test_what_nothing_satisfies_finds_nothing_in_either_leg(
-        self, index: EvidenceIndex, filters: dict[str, object]
+        self, index: EvidenceIndex, filters: dict[str, Any]
     ) -> None:
-        metadata = {"k": "v", "n": 1, "b": True, "two": ("x",)}
+        metadata: dict[str, MetadataValue] = {"k": "v", "n": 1, "b": True, "two": ("x",)}
         fill(index, ACME, [entry("a", text="fox", metadata=metadata)])
         found = both_legs(index, "fox", **filters)
         assert found[Leg.SEMANTIC] == found[Leg.LEXICAL] == ()
@@ -376,8 +377,13 @@ class TestFilters:
         assert unknown("nope", "team", "case") == ("case", "nope")
         assert unknown("case", "ended", terms=("user:ann",)) == ()
         assert unknown("team", "pub", terms=("user:ann",)) == ("pub", "team")
-        for nothing in ({"sources": []}, {"trust_domains": []}, {"sources": ["other"]}):
-            only = wanted(metadata={"team": "a", "nope": 1}, **nothing)  # type: ignore[arg-type]
+        nothings: tuple[dict[str, Any], ...] = (
+            {"sources": []},
+            {"trust_domains": []},
+            {"sources": ["other"]},
+        )
+        for nothing in nothings:
+            only = wanted(metadata={"team": "a", "nope": 1}, **nothing)
             found = index.search(query(ACME, text="fox", vector=QUERY, only=only))
             assert found == LegHits(unknown_fields=("nope",))
 
@@ -438,7 +444,7 @@ class TestFilters:
                     text=" ".join(words),
                     vector=vector,
                     depth=30,
-                    only=wanted(**filters),  # type: ignore[arg-type]
+                    only=wanted(**filters),
                 )
             )
             permitted = [one for one in entries if _oracle_permits(one, filters)]
@@ -479,8 +485,8 @@ def _random_entry(source: random.Random, number: int) -> IndexEntry:
     )
 
 
-def _random_filter(source: random.Random) -> dict[str, object]:
-    filters: dict[str, object] = {
+def _random_filter(source: random.Random) -> dict[str, Any]:
+    filters: dict[str, Any] = {
         "terms": source.sample(_TERMS, source.randint(1, 3)),
         "valid_at": NOW + timedelta(days=source.randint(-3, 3)),
     }
@@ -501,7 +507,7 @@ def _random_filter(source: random.Random) -> dict[str, object]:
     return filters
 
 
-def _oracle_permits(one: IndexEntry, filters: dict[str, object]) -> bool:
+def _oracle_permits(one: IndexEntry, filters: dict[str, Any]) -> bool:
     at, since = filters["valid_at"], filters.get("observed_since")
     metadata = filters["metadata"]
     assert isinstance(metadata, dict)
@@ -509,17 +515,17 @@ def _oracle_permits(one: IndexEntry, filters: dict[str, object]) -> bool:
         held = one.metadata[key]
         values = held if isinstance(held, tuple) else (held,)
         if isinstance(clause, Range):
-            if not any(clause.gte <= value <= clause.lte for value in values):  # type: ignore[operator]
+            if not any(clause.gte <= value <= clause.lte for value in values):  # type: ignore[operator]  # numbers, with both ends
                 return False
         elif not set(values) & set(clause if isinstance(clause, tuple) else (clause,)):
             return False
     return (
-        bool(set(one.acl) & set(filters["terms"]))  # type: ignore[call-overload]
-        and (one.valid_from is None or one.valid_from <= at)  # type: ignore[operator]
-        and (one.valid_to is None or at < one.valid_to)  # type: ignore[operator]
-        and ("sources" not in filters or one.source_id in filters["sources"])  # type: ignore[operator]
-        and ("trust_domains" not in filters or one.trust_domain in filters["trust_domains"])  # type: ignore[operator]
-        and (since is None or (one.observed_at is not None and one.observed_at >= since))  # type: ignore[operator]
+        bool(set(one.acl) & set(filters["terms"]))
+        and (one.valid_from is None or one.valid_from <= at)
+        and (one.valid_to is None or at < one.valid_to)
+        and ("sources" not in filters or one.source_id in filters["sources"])
+        and ("trust_domains" not in filters or one.trust_domain in filters["trust_domains"])
+        and (since is None or (one.observed_at is not None and one.observed_at >= since))
     )
 
 
@@ -533,7 +539,7 @@ class TestWriting:
         fill(index, ACME, [entry("a", text="fox", acl=["user:x"], metadata={"k": "v"})])
         fill(index, ACME, [entry("a", text="dog", acl=["everyone"], metadata={"k": "w"})])
         assert index.count(ACME, DocumentKey("acme", "a")) == 1
-        everything = {"terms": ["user:x", "everyone"]}
+        everything: dict[str, Any] = {"terms": ["user:x", "everyone"]}
         assert both_legs(index, "fox", **everything)[Leg.LEXICAL] == ()
         assert lexical(both_legs(index, "dog", **everything)) == ["a"]
         assert both_legs(index, "dog", terms=["user:x"]) == LegHits()
@@ -724,7 +730,7 @@ class TestRefusals:
 
     def test_mixed_model_revisions_are_refused(self, index: EvidenceIndex) -> None:
         fill(index, ACME, [entry("a", text="fox")])
-        calls = [
+        calls: list[Callable[[], object]] = [
             lambda: index.ensure(ACME, model_revision="model-b", dimensions=DIMENSIONS),
             lambda: index.ensure(ACME, model_revision=MODEL, dimensions=DIMENSIONS + 1),
             lambda: index.put(ACME, [entry("b"), entry("c", model_revision="model-b")]),

@@ -327,7 +327,8 @@ def test_a_count_of_some_shards_is_no_count(node: FakeNode, faulty: OpenSearchIn
 def test_a_mapping_that_is_not_custodys_is_unavailable(
     node: FakeNode, faulty: OpenSearchIndex
 ) -> None:
-    for mapping in ({"i": {"mappings": {}}}, {"i": {}}, {"i": []}):
+    mappings: tuple[object, ...] = ({"i": {"mappings": {}}}, {"i": {}}, {"i": []})
+    for mapping in mappings:
         node.answers["_mapping"] = (200, mapping)
         refused(lambda: faulty.put(ACME, [entry()]))
 
@@ -405,7 +406,10 @@ def test_a_foreign_cluster_without_the_space_has_done_nothing(node: FakeNode, ca
     node.answers["_refresh"] = (404, ABSENT)
     node.answers["_search"] = (404, ABSENT) if call == "count" else (200, leg(_shards=NO_SHARDS))
     node.answers[""] = (200, {"cluster_uuid": "theirs"})
-    calls = {**WRITES, "count": lambda index: index.count(ACME, DOC)}
+    calls: dict[str, Callable[[OpenSearchIndex], object]] = {
+        **WRITES,
+        "count": lambda index: index.count(ACME, DOC),
+    }
     client = connect(node.url, timeout_s=1.0)
     refused(lambda: calls[call](OpenSearchIndex(client, "fake", cluster_uuid="ours")))
     calls[call](OpenSearchIndex(client, "fake", cluster_uuid="theirs"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -77,11 +78,12 @@ def test_a_writer_that_keeps_the_lock_makes_writes_unavailable_and_not_reads(
     fill(index, ACME, [entry("a", text="fox")])
     writer = sqlite3.connect(path, isolation_level=None)
     writer.execute("BEGIN IMMEDIATE")
-    for call in (
+    calls: tuple[Callable[[], object], ...] = (
         lambda: index.put(ACME, [entry("b")]),
         lambda: index.delete(ACME, DocumentKey("acme", "a")),
         lambda: index.set_acl(ACME, DocumentKey("acme", "a"), 1, Acl.of("user:x")),
-    ):
+    )
+    for call in calls:
         with pytest.raises(Unavailable) as refused:
             call()
         assert refused.value.code == "index-unavailable"

@@ -16,7 +16,7 @@ from custody.application.ingestion.change_acl import AclRequest
 from custody.domain.index.candidates import LegQuery, SearchFilter, Space
 from custody.domain.ledger.drops import DropState
 from custody.domain.ledger.erasures import ErasureState
-from custody.domain.model import DocumentKey, Leg, SourceKey, VersionState
+from custody.domain.model import DocumentKey, Leg, Principal, SourceKey, VersionState
 from custody.domain.provenance.identifiers import drop_document_id
 from tests.support.ingest_world import READER, TENANT, WRITER, World, principal, request
 
@@ -42,8 +42,9 @@ def world(tmp_path: Path, model_dir: Path) -> World:
     return world
 
 
-def found(world: World, text: str, reader: object = READER) -> list[str]:
+def found(world: World, text: str, reader: Principal = READER) -> list[str]:
     """Texts that both legs propose to this reader."""
+    assert isinstance(world.index, SqliteIndex)
     terms = frozenset(reader.terms)
     hits = world.index.search(
         LegQuery(

@@ -41,7 +41,7 @@ def _no_gate_policy(world: World) -> None:
     def gate(control: Control) -> Any:
         raise Unavailable("There is no gate policy.", code="policy-unavailable")
 
-    world.policies.gate = gate  # type: ignore[method-assign]
+    world.policies.gate = gate  # type: ignore[method-assign]  # the fault
 
 
 def _no_control_item(world: World) -> None:
@@ -60,7 +60,7 @@ def _no_traces(world: World) -> None:
     def put(*args: Any, **kwargs: Any) -> None:
         raise Unavailable("down", code="trace-unavailable")
 
-    world.traces.put = put  # type: ignore[method-assign]
+    world.traces.put = put  # type: ignore[method-assign]  # the fault
 
 
 @pytest.mark.parametrize(
@@ -161,11 +161,11 @@ def test_a_version_whose_source_record_is_gone_is_not_published() -> None:
     world.while_waiting = lambda: None
     world.post_document(WRITER, request())
     real = world.ledger.source
-    world.ledger.source = lambda key: None
+    world.ledger.source = lambda key: None  # type: ignore[method-assign]  # the fault
     with pytest.raises(CustodyError) as caught:
         world.work()
     assert caught.value.code == "source-missing"
-    world.ledger.source = real
+    world.ledger.source = real  # type: ignore[method-assign]  # put back
     assert world.served() == set()
 
 

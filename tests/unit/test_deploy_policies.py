@@ -8,7 +8,7 @@ from custody.adapters.ecdsa_verifier import EcdsaVerifier
 from custody.adapters.packaged_policies import packaged_policies
 from custody.application.governance.active_policies import ActivePolicies
 from custody.application.governance.deploy_policies import DeployPolicies
-from custody.domain.model import KeyState
+from custody.domain.model import Control, KeyState
 from custody.errors import IntegrityError, NoControlItem, Unavailable
 from custody_memory.ledger import MemoryLedger
 from custody_memory.policies import MemoryPolicies
@@ -146,7 +146,7 @@ def test_a_packaged_policy_of_no_known_kind_changes_nothing() -> None:
 
 
 class Down(MemoryLedger):
-    def control(self, tenant: str) -> object:  # type: ignore[override]
+    def control(self, tenant: str) -> Control:
         raise Unavailable("The ledger can't be reached.", code="ledger-unavailable")
 
 

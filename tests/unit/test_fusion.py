@@ -1,5 +1,7 @@
 import itertools
 import math
+from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -27,8 +29,8 @@ def by_score(leg: ScoredList) -> ScoredList:
 LEGS = st.lists(st.tuples(IDS, SCORES), unique_by=lambda item: item[0], max_size=61).map(by_score)
 
 
-def order(*legs: ScoredList, **options: object) -> list[str]:
-    return [item.chunk_id for item in fuse(*legs, **options)]  # type: ignore[arg-type]
+def order(*legs: ScoredList, **options: Any) -> list[str]:
+    return [item.chunk_id for item in fuse(*legs, **options)]
 
 
 def leg(*ids: str) -> list[tuple[str, float]]:
@@ -139,9 +141,9 @@ def test_a_short_leg_never_reorders_what_only_the_other_found(
 
 
 @given(st.lists(IDS, unique=True, min_size=1, max_size=30), st.randoms())
-def test_tied_scores_come_in_one_order_whatever_the_layout(ids: list[str], shuffle: object) -> None:
+def test_tied_scores_come_in_one_order_whatever_the_layout(ids: list[str], shuffle: Random) -> None:
     tied = [(chunk_id, 1.0) for chunk_id in ids]
-    shuffle.shuffle(tied)  # type: ignore[attr-defined]
+    shuffle.shuffle(tied)
     assert order(by_score(tied), [], config=RRFConfig(final_k=50)) == sorted(ids)
 
 

@@ -13,12 +13,12 @@ from custody.application.reading.search import SearchRequest
 from custody.application.reading.trace import AnswerTrace, FilterTrace, SearchTrace
 from custody.application.reading.trace_codec import decode, encode
 from custody.domain.index.candidates import Range
-from custody.domain.model import Leg
+from custody.domain.model import Leg, MetadataValue
 from custody.errors import IntegrityError
 from tests.support.search_world import World, reader
 
 QUESTION = "How many weeks of parental leave do employees get?"
-FILTER = {
+FILTER: dict[str, MetadataValue] = {
     "team": 'a" OR "b',
     "year": 2026,
     "share": 0.5,
