@@ -1,0 +1,189 @@
+"""Replies as they go over the wire, kept in ``tests/samples`` to compare with.
+
+A change of the API's JSON is made here on purpose, with ``python -m tests.support.replies``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from custody.bootstrap import Service
+from tests.support.functions import event, load
+from tests.support.ingest_world import WRITER
+from tests.support.ingest_world import World as Ingestion
+from tests.support.ingest_world import request as document
+from tests.support.search_world import World
+from tests.support.stored_answer import Stored
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+AUDITOR = "custody/read custody/audit"
+OVERRIDER = "custody/read custody/override"
+_TIME = re.compile(r'"2026-03-01T12:00:\d\d(\.\d{6})?Z"')
+type Reply = dict[str, Any]
+
+
+def told(service: Service, function: str, given: Mapping[str, Any]) -> tuple[int, str]:
+    """Status and the text of the body."""
+    response = load(function).api.handler(lambda: service)(given, None)
+    return response["statusCode"], response["body"]
+
+
+def asked(name: str, scope: str | None, fields: Mapping[str, object]) -> dict[str, Any]:
+    """``events/<name>.json`` with other fields in its body and another scope."""
+    given = event(name)
+    if fields:
+        given["body"] = json.dumps(json.loads(given["body"]) | fields)
+    if scope is not None:
+        given["requestContext"]["authorizer"]["scope"] = scope
+    return given
+
+
+def replies() -> Iterator[tuple[str, Reply]]:
+    """Each kind of reply by name, as ``{"endpoint", "status", "body"}``, without what differs each
+    time."""
+    yield from _searches()
+    yield from _answers()
+    yield from _stored_answers()
+    yield from _ingestion()
+
+
+def _reply(
+    service: Service, function: str, given: Mapping[str, Any], mask: Callable[[str], str]
+) -> Reply:
+    status, body = told(service, function, given)
+    endpoint = f"{given['httpMethod']} {given['resource']}"
+    return {"endpoint": endpoint, "status": status, "body": json.loads(mask(body))}
+
+
+def searched() -> World:
+    """Two twins of different sources, and an item that is withheld."""
+    world = World(scores={"acme/wiki": 0.9, "acme/blog": 0.3})
+    text = (
+        "Employees get sixteen weeks of parental leave, and ask for it at the 窓口 of their team "
+        "at least three months before the first day that they want to stay at home."
+    )
+    world.publish("leave", text, "A second part about notice periods.", metadata={"year": 2026})
+    twin = world.publish("leave-copy", text, source_id="blog")
+    world.change_head(twin, uri="https://blog.example/leave")
+    world.publish("lunch", "Lunch is served at noon, when employees leave their desks.")
+    world.change_head(world.publish("old", "Parental leave was twelve weeks."), envelope=None)
+    return world
+
+
+# Of each question: the scopes of who asks, and the fields of the body beside the event's own.
+type Asked = dict[str, tuple[str | None, dict[str, object]]]
+SEARCHES: Asked = {
+    "search": (None, {}),
+    "search-as-auditor": (AUDITOR, {}),
+    "search-linear": (None, {"fusion": "linear", "rerank": True}),
+    "search-sparse-as-auditor": (AUDITOR, {"route": "sparse", "k": 2}),
+    "search-nothing": (None, {"trust_domains": ["elsewhere"]}),
+}
+ANSWERS: Asked = {
+    "answer": (None, {}),
+    "answer-as-auditor": (AUDITOR, {}),
+    "answer-insufficient": (None, {"query": "Which glacier feeds the river Rhone?"}),
+    "answer-overridden": (OVERRIDER, {"gate_override": True, "threshold": 1.0}),
+}
+STORED_ANSWERS: Asked = {
+    "stored-answer": (None, {"k": 3}),
+    "stored-answer-as-auditor": (AUDITOR, {"k": 3}),
+    "stored-answer-insufficient": (None, {"query": "Which glacier feeds the river Rhone?"}),
+    "stored-answer-filtered": (
+        None,
+        {"filter": {"year": {"gte": 2020}, "team": ["a", "b"]}, "rerank": True},
+    ),
+}
+
+
+def _searches() -> Iterator[tuple[str, Reply]]:
+    for name, (scope, fields) in SEARCHES.items():
+        world = searched()
+        given = asked("query/search", scope, fields)
+        yield name, _reply(world.service, "query", given, _keys(world.signer))
+
+
+def _answers() -> Iterator[tuple[str, Reply]]:
+    for name, (scope, fields) in ANSWERS.items():
+        stored = Stored()
+        stored.world.change_head(stored.publish("old", "Old parental leave."), envelope=None)
+        given = asked("gate/answer", scope, fields)
+        yield name, _reply(stored.world.service, "gate", given, _keys(stored.world.signer))
+
+
+def _stored_answers() -> Iterator[tuple[str, Reply]]:
+    for name, (scope, fields) in STORED_ANSWERS.items():
+        stored = Stored(("leave", "Employees get sixteen weeks.", "On notice periods."),
+                        ("guide", "A guide for those who leave."))  # fmt: skip
+        service = stored.world.service
+        stored.world.publish("handbook", "Parental leave.", metadata={"year": 2026, "team": "a"})
+        _, body = told(service, "gate", asked("gate/answer", None, fields))
+        stored.world.change_head(stored.heads["leave"], version=0)
+        given = asked("gate/unknown-answer", scope, {})
+        given["pathParameters"] = {"id": json.loads(body)["answer_id"]}
+        yield name, _reply(service, "gate", given, _keys(stored.world.signer))
+
+
+def ingested() -> Ingestion:
+    world = Ingestion()
+    world.source(max_acl=("group:staff", "user:bob"))
+    world.post_document(WRITER, document("guide", "The guide."))
+    world.deliver(world.drop("notes.txt", b"Some notes."))
+    return world
+
+
+def _ingestion() -> Iterator[tuple[str, Reply]]:
+    for function, names in {
+        "documents": ("put", "put-full", "list", "show", "show-as-reader", "provenance", "put-acl",
+                      "put-acl-narrower", "upload", "drops", "put-two-contents"),
+        "govern": ("put-source", "put-source-full", "replace-source", "list-sources"),
+        "erase": ("erase",),
+        "health": ("health",),
+    }.items():  # fmt: skip
+        for name in names:
+            world = ingested()
+            given = event(f"{function}/{name}")
+            yield f"{function}-{name}", _reply(world.service, function, given, _all(world.signer))
+    world = ingested()
+    world.while_waiting = lambda: None
+    given = event("documents/put")
+    yield "documents-put-slow", _reply(world.service, "documents", given, _all(world.signer))
+    world = ingested()
+    erasure = json.loads(told(world.service, "erase", event("erase/erase"))[1])["erasure_id"]
+    given = event("erase/erasure")
+    given["pathParameters"]["id"] = erasure
+    yield "erasure-pending", _reply(world.service, "erase", given, _all(world.signer))
+    world.work()
+    yield "erasure", _reply(world.service, "erase", given, _all(world.signer))
+
+
+def _keys(signer: Any) -> Callable[[str], str]:
+    """A key is made anew each time, and with it every signature."""
+    keyid = signer.verification_key().keyid
+    return lambda text: re.sub(r'"sig":"[^"]+"', '"sig":"<sig>"', text.replace(keyid, "<keyid>"))
+
+
+def _all(signer: Any) -> Callable[[str], str]:
+    """The clock of an ingestion moves on with every look, so its times are told by shape only."""
+    keys = _keys(signer)
+    return lambda text: _TIME.sub('"<time>"', keys(text))
+
+
+def sample(name: str) -> Reply:
+    loaded: Reply = json.loads((SAMPLES / f"{name}.json").read_text("utf-8"))
+    return loaded
+
+
+def main() -> None:
+    SAMPLES.mkdir(exist_ok=True)
+    for name, reply in replies():
+        text = json.dumps(reply, indent=2, ensure_ascii=False) + "\n"
+        (SAMPLES / f"{name}.json").write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
