@@ -43,8 +43,8 @@ def test_an_auditor_of_the_tenant_reads_it_too(stored: Stored) -> None:
     [
         reader("bob"),
         reader("ann", tenant="globex"),
-        reader("eve", tenant="globex", scopes=frozenset({"custody/audit"})),
-        reader("eve", scopes=frozenset({"custody/govern", "custody/override"})),
+        reader("eve", tenant="globex", scopes=frozenset({"custody/read", "custody/audit"})),
+        reader("eve", scopes=frozenset({"custody/read", "custody/govern", "custody/override"})),
     ],
 )
 def test_for_anyone_else_there_is_no_such_answer(stored: Stored, who: Principal) -> None:
@@ -86,7 +86,9 @@ def test_a_newer_version_does_not_speak_for_the_one_that_was_shown(stored: Store
 
 
 def test_an_auditor_sees_no_text_that_is_closed_to_them(stored: Stored) -> None:
-    outsider = reader("eve", groups=frozenset(), scopes=frozenset({"custody/audit"}))
+    outsider = reader(
+        "eve", groups=frozenset(), scopes=frozenset({"custody/read", "custody/audit"})
+    )
     found = stored.again(outsider)
     assert set(texts(found)) == {None}
     assert {item.withheld for item in found.evidence} == {"acl-denied"}
@@ -192,7 +194,9 @@ def test_an_auditor_sees_of_anothers_answer_the_terms_that_are_open_to_them(
     rewritten: Stored,
 ) -> None:
     assert list(rewritten.again(AUDITOR).added_terms) == given(rewritten)
-    outsider = reader("eve", groups=frozenset(), scopes=frozenset({"custody/audit"}))
+    outsider = reader(
+        "eve", groups=frozenset(), scopes=frozenset({"custody/read", "custody/audit"})
+    )
     assert words(rewritten.again(outsider)) == {None}
 
 

@@ -21,10 +21,11 @@ from custody.domain.provenance.canonical import canonical_json
 from custody.errors import Forbidden, NotFound, Unauthenticated
 
 
-def require(principal: Principal, scope: Scope) -> None:
-    """Raises Forbidden(scope-missing)."""
-    if not principal.may(scope):
-        raise Forbidden(f"This needs the scope {scope.value}.", code="scope-missing")
+def require(principal: Principal, *scopes: Scope) -> None:
+    """One of ``scopes`` suffices; none asks for nothing. Raises Forbidden(scope-missing)."""
+    if scopes and not any(principal.may(scope) for scope in scopes):
+        wanted = " or ".join(scope.value for scope in scopes)
+        raise Forbidden(f"This needs the scope {wanted}.", code="scope-missing")
 
 
 def listing(principal: Principal, kind: str, *filters: str | None) -> bytes:

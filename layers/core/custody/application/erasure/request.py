@@ -52,7 +52,7 @@ class Erasures:
             raise no_such_document() from None
 
     def show(self, principal: Principal, erasure_id: str) -> Erasure:
-        """To whom asked for it, the source's writers, governors and auditors."""
+        """To whom asked for it, the source's writers, governors and auditors; anyone may ask."""
         ledger = self.tombstone.ledger
         view_for(ledger, principal)
         erasure = ledger.erasure(principal.tenant, erasure_id)

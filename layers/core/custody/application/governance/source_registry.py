@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from custody.application.callers import listing, oversees, require, view_for
+from custody.application.callers import listing, require, view_for
 from custody.application.ports import Clock, Cursors, LedgerReads, Page, SourceLedger
 from custody.application.races import again_when_moved
 from custody.domain.intake import validation
@@ -81,8 +81,8 @@ class Govern:
         return PutSource(source, created=stored is None)
 
     def list_sources(self, principal: Principal, *, limit: int, cursor: str | None) -> Page[Source]:
-        if not oversees(principal):
-            require(principal, Scope.GOVERN)
+        """Of the caller's tenant, for governors and auditors."""
+        require(principal, Scope.GOVERN, Scope.AUDIT)
         view_for(self.ledger, principal)
         listed = listing(principal, "sources")
         page = self.ledger.list_sources(

@@ -54,8 +54,7 @@ class ChangeAcl:
 
     def __call__(self, principal: Principal, request: AclRequest) -> AclChange:
         """Narrowing holds at the next read, widening once this returns with ``in_force``."""
-        if not principal.may(Scope.GOVERN):
-            require(principal, Scope.WRITE)
+        require(principal, Scope.WRITE, Scope.GOVERN)
         wanted = again_when_moved(
             lambda: self._store(principal, request),
             lost="The document is being changed by others; try again.",

@@ -85,7 +85,7 @@ class Uploads:
         return UploadTicket(upload, request.name, drop_document_id(request.source_id, document))
 
     def drops(self, principal: Principal, name: str) -> Sequence[Drop]:
-        """Every source's drop of that name that the caller writes or oversees."""
+        """Every source's drop of that name that the caller writes or oversees; anyone may ask."""
         view_for(self.ledger, principal)
         found = self.ledger.find_drops(principal.tenant, name.removesuffix(sidecar.SUFFIX))
         if oversees(principal) or not found:

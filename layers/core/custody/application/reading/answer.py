@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from custody.application.callers import require
 from custody.application.ports import Clock, Identifiers, TraceStore
 from custody.application.reading.attempts import Attempt, Attempts, Judge, Rewriter
 from custody.application.reading.evidence import Evidence, PolicyUse
@@ -34,7 +35,7 @@ from custody.domain.ranking.rewriting import (
 )
 from custody.domain.ranking.sufficiency import Judgement, Verdict, bar, judge
 from custody.domain.text.evidence_envelope import EnvelopeItem, evidence_envelope
-from custody.errors import Forbidden, Unprocessable
+from custody.errors import Unprocessable
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +78,8 @@ class Answer:
 
 
 class Answers:
-    """Safe to share between threads. Raises as ``Search``, and Forbidden(scope-missing),
-    Unprocessable(invalid-field | not-available)."""
+    """Safe to share between threads. Raises as ``Search``, and Unprocessable(invalid-field |
+    not-available)."""
 
     def __init__(
         self,
@@ -100,7 +101,10 @@ class Answers:
         self._trace_ttl = trace_ttl
 
     def __call__(self, principal: Principal, request: AnswerRequest) -> Answer:
-        _validate(principal, request)
+        require(principal, Scope.READ)
+        if request.gate_override:
+            require(principal, Scope.OVERRIDE)
+        _validate(request)
         started = self._clock.now()
         prepared = self._search.prepare(principal, request.search, measure=True)
         run = Attempts(
@@ -150,7 +154,7 @@ class Answers:
         return answer
 
 
-def _validate(principal: Principal, request: AnswerRequest) -> None:
+def _validate(request: AnswerRequest) -> None:
     if request.generate:
         raise Unprocessable(
             "This deployment has no generator.", code="not-available", field="generate"
@@ -159,8 +163,6 @@ def _validate(principal: Principal, request: AnswerRequest) -> None:
         raise Unprocessable(f"A preset is one of {', '.join(PRESETS)}.", field="preset")
     if request.threshold is not None and not 0.0 <= request.threshold <= 1.0:
         raise Unprocessable("A threshold lies between 0 and 1.", field="threshold")
-    if request.gate_override and not principal.may(Scope.OVERRIDE):
-        raise Forbidden(f"This needs the scope {Scope.OVERRIDE.value}.", code="scope-missing")
 
 
 def _envelope(evidence: Sequence[Evidence]) -> str:

@@ -94,7 +94,8 @@ class Documents:
 
     def show(self, principal: Principal, document_id: str) -> Shown:
         """Its history goes to the source's writers, governors and auditors; a reader sees what is
-        live."""
+        live. Raises Forbidden(scope-missing), NotFound."""
+        require(principal, Scope.READ)
         seen = find(self.ledger, principal, document_id)
         if not seen.inside:
             live = self.ledger.version(seen.head.key, seen.head.version)
@@ -104,7 +105,8 @@ class Documents:
 
     def provenance(self, principal: Principal, document_id: str, version: int | None) -> Provenance:
         """The signed statement of the live version, or of an earlier one for those who see the
-        history. Raises NotFound."""
+        history. Raises Forbidden(scope-missing), NotFound."""
+        require(principal, Scope.READ)
         seen = find(self.ledger, principal, document_id)
         wanted = seen.head.version if version is None else version
         if wanted == 0 or not (seen.inside or wanted == seen.head.version):

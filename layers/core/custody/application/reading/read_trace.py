@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from custody.application.callers import require
 from custody.application.evidence_files import read_chunks
 from custody.application.ports import Clock, LedgerReads, ObjectStore, TraceStore, VersionReads
 from custody.application.reading.evidence_check import EvidenceCheck, Finding, Verified
@@ -66,7 +67,9 @@ class ReadTrace:
     def __call__(self, principal: Principal, answer_id: str) -> StoredAnswer:
         """For the one who asked, or an auditor of the same tenant. Raises NotFound for everyone
         else, and for what has expired or never was; Unavailable, with trace-unavailable for a trace
-        that is damaged or of an earlier form; Unauthenticated(token-revoked)."""
+        that is damaged or of an earlier form; Unauthenticated(token-revoked),
+        Forbidden(scope-missing)."""
+        require(principal, Scope.READ)
         subject, trace = self._trace(principal, answer_id)
         chunks = {item.chunk for item in trace.evidence} | {
             place.chunk for attempt in trace.attempts for place in attempt.added_terms

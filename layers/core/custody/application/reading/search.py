@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
+from custody.application.callers import require
 from custody.application.ports import Clock, Embedder, Identifiers, TraceStore
 from custody.application.reading.assembly import assemble
 from custody.application.reading.evidence import Evidence, PolicyUse
@@ -23,7 +24,7 @@ from custody.application.reading.trace import (
 )
 from custody.application.reading.trace_codec import encode
 from custody.domain.index.candidates import FilterClause, LegQuery, SearchFilter, Space, Vector
-from custody.domain.model import PUBLIC_TENANT, Leg, Outcome, Principal
+from custody.domain.model import PUBLIC_TENANT, Leg, Outcome, Principal, Scope
 from custody.domain.ranking.fusion import leg_depth
 from custody.domain.ranking.routing import Route, Routed, choose
 from custody.errors import IntegrityError, Unavailable, Unprocessable
@@ -92,8 +93,8 @@ class SearchResult:
 class Search:
     """Safe to share between threads. ``embedder`` None: a deployment without a semantic leg.
 
-    Raises Unprocessable(invalid-field | not-available | query-not-embeddable), Unavailable,
-    Unauthenticated(token-revoked).
+    Raises Forbidden(scope-missing), Unprocessable(invalid-field | not-available |
+    query-not-embeddable), Unavailable, Unauthenticated(token-revoked).
     """
 
     def __init__(
@@ -111,6 +112,7 @@ class Search:
         self._trace_ttl = trace_ttl
 
     def __call__(self, principal: Principal, request: SearchRequest) -> SearchResult:
+        require(principal, Scope.READ)
         started = self._clock.now()
         prepared = self.prepare(principal, request)
         retrieval = self._retriever(principal, prepared.plan)
