@@ -7,7 +7,7 @@ its message id, each time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.batch import (
@@ -156,6 +156,10 @@ class JobBatches[S, J: Job](_Reporting):
         return jobs
 
 
+@overload
+def job_of[J: Job](body: str, kind: type[J], /) -> J: ...
+@overload
+def job_of[J: Job, K: Job](body: str, kind: type[J], other: type[K], /) -> J | K: ...
 def job_of[J: Job](body: str, *kinds: type[J]) -> J:
     """Raises IntegrityError(malformed-job) where the message is no job of these ``kinds``."""
     job = decode(body)
