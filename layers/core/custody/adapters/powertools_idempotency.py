@@ -44,7 +44,7 @@ class PowertoolsIdempotency:
     ) -> None:
         self._store = store
         self._config = IdempotencyConfig(
-            event_key_jmespath="[tenant, subject, route, key]",
+            event_key_jmespath="[tenant, subject, target, key]",
             payload_validation_jmespath="body_sha256",
             expires_after_seconds=KEPT_SECONDS,
             hash_function="sha256",

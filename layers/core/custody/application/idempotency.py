@@ -20,12 +20,12 @@ type StoredReply = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """``route``: method and path with its parameters filled in. ``body_sha256``: of the exact
+    """``target``: method and path with its parameters filled in. ``body_sha256``: of the exact
     bytes. Two requests are the same call when all but the digest are equal."""
 
     tenant: str
     subject: str
-    route: str
+    target: str
     key: str
     body_sha256: str
 
@@ -42,11 +42,11 @@ class Idempotency(Protocol):
         ...
 
 
-def call_of(principal: Principal, route: str, key: str, body_sha256: str) -> Call:
+def call_of(principal: Principal, target: str, key: str, body_sha256: str) -> Call:
     """Raises Unprocessable unless the key is 1 to 255 visible ASCII characters."""
     if not 0 < len(key) <= MAX_KEY_CHARACTERS or not all("!" <= char <= "~" for char in key):
         raise Unprocessable(
             f"An Idempotency-Key is 1 to {MAX_KEY_CHARACTERS} visible ASCII characters.",
             field="Idempotency-Key",
         )
-    return Call(principal.tenant, principal.subject, route, key, body_sha256)
+    return Call(principal.tenant, principal.subject, target, key, body_sha256)
