@@ -1,4 +1,4 @@
-"""Write docs/openapi.json from the route tables of all functions, or check it with --check."""
+"""Write docs/openapi.json from the endpoints of all functions, or check it with --check."""
 
 from __future__ import annotations
 
@@ -9,30 +9,29 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from custody.http.api import Api, Route
+from custody.http.api import Api, Endpoint
 from custody.http.openapi import document
 
 ROOT = Path(__file__).parents[2]
 TARGET = ROOT / "docs" / "openapi.json"
 
 
-def routes() -> Iterator[tuple[str, Route[Any]]]:
-    """Every route of every function that serves HTTP, with the function's name."""
+def endpoints() -> Iterator[tuple[str, Endpoint[Any]]]:
+    """Every endpoint of every function that serves HTTP, with the function's name."""
     for path in sorted((ROOT / "functions").glob("*/app.py")):
         spec = importlib.util.spec_from_file_location(f"openapi_{path.parent.name}", path)
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module  # models that name each other look it up there
         spec.loader.exec_module(module)
         api = getattr(module, "api", None)
         if isinstance(api, Api):
-            for route in api.routes:
-                yield path.parent.name, route
+            for endpoint in api.endpoints:
+                yield path.parent.name, endpoint
 
 
 def build() -> dict[str, Any]:
-    return document(routes(), title="Custody", version="1")
+    return document(endpoints(), title="Custody", version="1")
 
 
 def text() -> str:

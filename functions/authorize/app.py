@@ -48,8 +48,8 @@ def authorize(service: Service, event: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _whole_stage(method_arn: str) -> str:
-    """The answer is cached for the token, so it must hold for every route; each route checks its
-    own scope."""
+    """The answer is cached for the token, so it must hold for every endpoint; each use case checks
+    its own scopes."""
     api, stage = method_arn.split("/")[:2]
     return f"{api}/{stage}/*"
 

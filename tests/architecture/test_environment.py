@@ -151,7 +151,7 @@ def asked_by(name: str) -> set[str]:
     asked = asked_of_the_service(ast.parse(inspect.getsource(module)), module)
     if hasattr(module, "api"):  # what the edge itself asks
         asked.add("clock")
-        if not all(route.anonymous for route in module.api.routes):
+        if not all(endpoint.anonymous for endpoint in module.api.endpoints):
             asked.add("max_token_age")
     return asked
 

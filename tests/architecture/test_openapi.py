@@ -51,7 +51,36 @@ def test_every_reference_resolves(built: dict[str, Any]) -> None:
         Draft202012Validator.check_schema(schema)
 
 
-def test_every_route_but_health_asks_for_a_token(built: dict[str, Any]) -> None:
+def test_each_schema_has_a_name_of_its_own(built: dict[str, Any]) -> None:
+    """Where two have one name, they are told apart by their modules."""
+    names = built["components"]["schemas"]
+    assert not [name for name in names if "__" in name or name.endswith(("-Input", "-Output"))]
+
+
+def test_each_endpoint_s_models_have_their_home_in_http(tool: ModuleType) -> None:
+    models = [
+        model
+        for _, endpoint in tool.endpoints()
+        for model in (endpoint.request, endpoint.query, *endpoint.replies.values())
+        if model is not None
+    ]
+    assert models
+    for model in models:
+        assert model.__module__.startswith("custody.http.schemas."), model
+
+
+def test_one_of_the_scopes_of_a_list_suffices(built: dict[str, Any]) -> None:
+    """By OpenAPI: of several requirements one must be met, of one requirement every scope."""
+    acl = built["paths"]["/documents/{id}/acl"]["put"]
+    assert acl["security"] == [{"bearer": ["custody/write"]}, {"bearer": ["custody/govern"]}]
+    assert built["paths"]["/drops"]["get"]["security"] == [{"bearer": []}]
+    for methods in built["paths"].values():
+        for operation in methods.values():
+            for requirement in operation.get("security", ()):
+                assert len(requirement["bearer"]) <= 1
+
+
+def test_every_endpoint_but_health_asks_for_a_token(built: dict[str, Any]) -> None:
     for path, methods in built["paths"].items():
         for operation in methods.values():
             assert ("security" in operation) == (path != "/health"), path

@@ -294,7 +294,7 @@ def test_what_the_gateway_refuses_is_a_problem_like_any_other(name: str) -> None
     body = json.loads(told["ResponseTemplates"]["application/json"])
     error = CustodyError(body["detail"], code=body["code"])
     error.status = told["StatusCode"]
-    expected = problem(error, "$context.requestId")
+    expected = problem(error, "$context.requestId").model_dump()
     if error.status == 500:
         expected |= {"detail": body["detail"]}
     assert body == expected

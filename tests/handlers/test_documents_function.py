@@ -301,7 +301,14 @@ class TestIdempotency:
         given["requestContext"]["authorizer"] |= {"subject": "eve", "principalId": "eve"}
         assert invoke("documents", given)[1]["code"] == "not-a-writer"
 
-    def test_the_same_key_on_another_route_is_another_call(self, invoke: Any) -> None:
+    def test_a_token_without_the_scope_is_not_told_the_first_answer(self, invoke: Any) -> None:
+        invoke("documents", event("documents/put-idempotent"))
+        given = event("documents/put-idempotent")
+        given["requestContext"]["authorizer"]["scope"] = "custody/read"
+        status, body = invoke("documents", given)
+        assert (status, body["code"]) == (403, "scope-missing")
+
+    def test_the_same_key_on_another_endpoint_is_another_call(self, invoke: Any) -> None:
         invoke("documents", event("documents/put-idempotent"))
         given = event("erase/erase-idempotent")
         given["headers"]["Idempotency-Key"] = "7b1c9a52"

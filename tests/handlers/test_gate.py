@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from custody.domain.model import Acl
-from custody.http.answers import AnswerReply, StoredAnswerReply
+from custody.http.schemas.answers import AnswerReply
+from custody.http.schemas.stored_answers import StoredAnswerReply
 from tests.support.functions import event, events, load
 from tests.support.search_world import World
 from tests.support.stored_answer import Stored

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from custody.errors import Unavailable
-from custody.http.evidence import SearchReply
+from custody.http.schemas.search import SearchReply
 from tests.support.functions import event, events, load
 from tests.support.search_world import World
 

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from custody.domain.model import Leg
+from custody.http.schemas.evidence import EvidenceScoresReply
 from tests.support.functions import ROOT
 from tests.support.replies import SAMPLES, replies, sample
 
@@ -58,3 +60,7 @@ def test_only_an_auditor_is_told_what_was_withheld_and_what_the_legs_said(name: 
     assert '"withheld":' not in reader
     assert '"outcomes":' not in reader
     assert '{"rank": 1, "score":' not in reader
+
+
+def test_each_leg_has_its_place_in_the_scores() -> None:
+    assert {leg.value for leg in Leg} <= EvidenceScoresReply.__annotations__.keys()

@@ -138,7 +138,7 @@ class FakeApi:
                 matched = re.fullmatch(pattern, path)
                 if seen.method == method and matched:
                     return route(self, seen, *(unquote(part) for part in matched.groups()))
-            return problem(404, "not-found", "There is no such route.")
+            return problem(404, "not-found", "There is no such endpoint.")
 
     def _put_source(self, seen: Seen, source_id: str) -> Scripted:
         self.sources[source_id] = {"source_id": source_id, "state": "ACTIVE", **seen.json}

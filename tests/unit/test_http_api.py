@@ -11,9 +11,10 @@ import pytest
 from custody.domain.intake.validation import ANY_REVISION
 from custody.domain.model import Principal, Scope
 from custody.errors import ConfigurationError, Unavailable
-from custody.http import Api, Body, Handler, Reply, Request
+from custody.http import Api, Handler, Reply, Request
 from custody.http.idempotent import if_match
 from custody.http.principal import principal_from_context, principal_to_context
+from custody.http.schemas.common import Schema
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -23,12 +24,23 @@ class FixedClock:
         return NOW
 
 
-class Thing(Body):
+class Thing(Schema):
     name: str
 
 
-class Paging(Body):
+class Paging(Schema):
     limit: int = 10
+
+
+class Told(Schema):
+    """Only what is set is told."""
+
+    id: str = ""
+    key: str | None = None
+    limit: int = 0
+    subject: str = ""
+    score: float = 0.0
+    revision: int | None = None
 
 
 @dataclass(frozen=True)
@@ -41,12 +53,12 @@ def build(
     call: Any = None, service: Callable[[], Service] | None = None, **options: Any
 ) -> Handler[Service]:
     api = Api[Service]("example")
-    api.route(
-        "POST", "/things/{id}", scope=Scope.WRITE, summary="Make", request=Thing,
-        query=Paging, replies={201: Thing}, **options,
-    )(call or (lambda _, request: Reply({"id": request.parameters["id"]}, status=201)))  # fmt: skip
-    api.route("GET", "/things", scope=None, summary="List", replies={200: Thing})(
-        lambda _, request: Reply({"subject": request.principal.subject})
+    api.endpoint(
+        "POST", "/things/{id}", scopes=(Scope.WRITE,), summary="Make", request=Thing,
+        query=Paging, replies={201: Told}, **options,
+    )(call or (lambda _, request: Reply(Told(id=request.parameters["id"]), status=201)))  # fmt: skip
+    api.endpoint("GET", "/things", summary="List", replies={200: Told})(
+        lambda _, request: Reply(Told(subject=request.principal.subject))
     )
     return api.handler(service or Service)
 
@@ -105,18 +117,18 @@ def test_a_context_of_strings_gives_back_the_principal() -> None:
     assert principal_from_context(context) == principal()
 
 
-def test_a_route_is_served_with_its_parameters_unescaped() -> None:
+def test_an_endpoint_is_served_with_its_parameters_unescaped() -> None:
     given = event(pathParameters={"id": "a%3Ab"}, path="/things/a%3Ab")
     assert call(build(), given) == (201, {"id": "a:b"})
 
 
-def test_a_route_is_found_by_path_where_the_resource_is_not_told() -> None:
+def test_an_endpoint_is_found_by_path_where_the_resource_is_not_told() -> None:
     assert call(build(), event(resource="/{proxy+}", path="/things/z"))[1] == {"id": "z"}
 
 
 def test_headers_are_looked_up_without_case() -> None:
     def reply(_: Service, request: Request[Thing, Paging]) -> Reply:
-        return Reply({"key": request.header("Idempotency-Key")})
+        return Reply(Told(key=request.header("Idempotency-Key")))
 
     assert call(build(reply), event())[1] == {"key": "k"}
 
@@ -164,14 +176,12 @@ def test_a_broken_context_is_401(name: str, value: str | None) -> None:
     assert call(build(), given)[0] == 401
 
 
-def test_a_missing_scope_is_403_before_the_body_is_read() -> None:
-    context = principal_to_context(principal(scopes=frozenset({"custody/read", "custody/writer"})))
-    given = event(requestContext={"requestId": "req-1", "authorizer": context}, body="{")
-    status, body = call(build(), given)
-    assert (status, body["code"]) == (403, "scope-missing")
+def test_what_no_utf_8_can_hold_is_a_problem_like_any_other() -> None:
+    status, body = call(build(), event(body='{"\\ud800": 1, "\\ud800": 2}'))
+    assert (status, body["code"], body["field"]) == (400, "malformed-json", "\\ud800")
 
 
-def test_an_unknown_route_or_method_is_404() -> None:
+def test_an_unknown_endpoint_or_method_is_404() -> None:
     for changes in ({"resource": "/x", "path": "/x"}, {"httpMethod": "PATCH"}):
         assert call(build(), event(**changes))[0] == 404
 
@@ -203,7 +213,7 @@ def test_bad_input_is_a_problem_with_the_field(
 
 
 def test_a_query_parameter_is_text_that_may_be_a_number() -> None:
-    api = build(lambda _, request: Reply({"limit": request.query.limit}))
+    api = build(lambda _, request: Reply(Told(limit=request.query.limit)))
     assert call(api, event(queryStringParameters={"limit": "3"}))[1] == {"limit": 3}
 
 
@@ -247,11 +257,11 @@ def test_a_broken_deployment_is_an_internal_problem() -> None:
 
 
 def test_a_reply_that_is_not_json_is_an_internal_problem() -> None:
-    assert call(build(lambda _, request: Reply({"score": float("nan")})), event())[0] == 500
+    assert call(build(lambda _, request: Reply(Told(score=float("nan")))), event())[0] == 500
 
 
 def test_counts_are_written_as_metrics(capsys: pytest.CaptureFixture[str]) -> None:
-    api = build(lambda _, request: Reply({}, counts={"Served": 2, "Search_ms": 1.5}))
+    api = build(lambda _, request: Reply(Told(), counts={"Served": 2, "Search_ms": 1.5}))
     assert call(api, event())[0] == 200
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     metric = next(line for line in lines if "_aws" in line)
@@ -268,7 +278,7 @@ def test_if_match_is_read(header: str | None, revision: int | None) -> None:
 
     def call(_: Service, request: Request[Any, Any]) -> Reply:
         seen.append(if_match(request))
-        return Reply({}, status=201)
+        return Reply(None, status=201)
 
     headers = {} if header is None else {"If-Match": header}
     assert build(call)(event(headers=headers), None)["statusCode"] == 201
@@ -277,7 +287,7 @@ def test_if_match_is_read(header: str | None, revision: int | None) -> None:
 
 @pytest.mark.parametrize("header", ["", "latest", '"1", "2"', "-1", '"1'])
 def test_an_if_match_that_is_no_revision_of_ours_is_refused(header: str) -> None:
-    api = build(lambda _, request: Reply({"revision": if_match(request)}, status=201))
+    api = build(lambda _, request: Reply(Told(revision=if_match(request)), status=201))
     response = api(event(headers={"If-Match": header}), None)
     assert response["statusCode"] == 422
     assert json.loads(str(response["body"]))["field"] == "If-Match"

@@ -6,14 +6,16 @@ from datetime import UTC, datetime
 import pytest
 
 from custody.errors import BadRequest, CustodyError, TooLarge, Unprocessable
-from custody.http.body import Body, Metadata, Timestamp, body_bytes, parse_body, read_json
+from custody.http.body import body_bytes, parse_body, read_json
+from custody.http.schemas.common import Schema, Timestamp
+from custody.http.schemas.publishing import Metadata
 
 
-class Inner(Body):
+class Inner(Schema):
     value: float = 0.0
 
 
-class Example(Body):
+class Example(Schema):
     name: str
     count: int = 1
     flag: bool = False

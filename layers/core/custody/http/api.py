@@ -1,13 +1,12 @@
-"""One function's routes, and the handler that serves them.
+"""One function's endpoints, and the handler that serves them.
 
-The same table is what the OpenAPI document is generated from, so a route can't be served without
-being described.
+The same table is what the OpenAPI document is generated from, so an endpoint can't be served
+without being described.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -15,21 +14,23 @@ from typing import Any, Protocol
 from urllib.parse import unquote
 
 from aws_lambda_powertools import Logger
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from custody import counts
 from custody.application.ports import Clock
 from custody.domain.model import Principal, Scope
-from custody.errors import BadRequest, CustodyError, NotFound, Unauthenticated, Unprocessable
-from custody.http.body import MAX_BODY_BYTES, body_bytes, invalid, parse_body
-from custody.http.principal import principal_from_event, require
-from custody.http.problem import PROBLEM_TYPE, problem
-
-type Event = Mapping[str, Any]
-type Response = dict[str, object]
-
-_RETRY_AFTER = {503: "5"}
-MAX_REPLY_BYTES = 6 * 1024 * 1024
+from custody.errors import BadRequest, CustodyError, NotFound, Unauthenticated
+from custody.http.body import MAX_BODY_BYTES, body_bytes, parse_body
+from custody.http.principal import principal_from_event
+from custody.http.proxy import (
+    Event,
+    Response,
+    headers_of,
+    problem_response,
+    query_of,
+    reply_response,
+    trace_id_of,
+)
 
 
 class Edge(Protocol):
@@ -43,13 +44,15 @@ class Edge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Request[B, Q]:
-    """One parsed request. ``body`` and ``query`` are the route's models (None without one).
+    """One parsed request. ``body`` and ``query`` are the endpoint's models (None without one).
 
-    ``body_sha256``: of the body's exact bytes, for idempotency.
+    ``path`` and ``scopes``: the endpoint's. ``body_sha256``: of the body's exact bytes, for
+    idempotency.
     """
 
     method: str
     path: str
+    scopes: tuple[Scope, ...]
     parameters: Mapping[str, str]
     headers: Mapping[str, str]
     body: B
@@ -72,9 +75,9 @@ class Request[B, Q]:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """``body``: a model, or a JSON-compatible mapping. ``counts``: metrics, name to count."""
+    """``counts``: metrics, name to count."""
 
-    body: BaseModel | Mapping[str, object] | None
+    body: BaseModel | None
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     counts: Mapping[str, float] = field(default_factory=dict)
@@ -84,15 +87,15 @@ type Call[S] = Callable[[S, Request[Any, Any]], Reply]
 
 
 @dataclass(frozen=True, slots=True)
-class Route[S: Edge]:
-    """``scope`` None with ``anonymous`` False: any verified caller. ``replies``: status to model.
-
-    ``headers``: request headers that the route reads, name to whether it is required.
+class Endpoint[S: Edge]:
+    """``scopes``: one of them suffices; none with ``anonymous`` False: any verified caller. They
+    are told here, and checked by the use case. ``replies``: status to model. ``headers``: those
+    that the endpoint reads, name to whether it is required.
     """
 
     method: str
     path: str
-    scope: Scope | None
+    scopes: tuple[Scope, ...]
     summary: str
     request: type[BaseModel] | None
     query: type[BaseModel] | None
@@ -102,7 +105,7 @@ class Route[S: Edge]:
     call: Call[S]
 
     def match(self, path: str) -> dict[str, str] | None:
-        """Path parameters, or None where ``path`` is another route's."""
+        """Path parameters, or None where ``path`` is another endpoint's."""
         wanted, given = self.path.split("/"), path.split("/")
         if len(wanted) != len(given):
             return None
@@ -116,29 +119,29 @@ class Route[S: Edge]:
 
 
 class Api[S: Edge]:
-    """The route table of one function. A route is called with the service ``S`` and the request."""
+    """The endpoints of one function. Each is called with the service ``S`` and the request."""
 
     def __init__(self, function: str) -> None:
         self.function = function
-        self.routes: list[Route[S]] = []
+        self.endpoints: list[Endpoint[S]] = []
 
-    def route(
+    def endpoint(
         self,
         method: str,
         path: str,
         *,
-        scope: Scope | None,
         summary: str,
         replies: Mapping[int, type[BaseModel]],
+        scopes: tuple[Scope, ...] = (),
         request: type[BaseModel] | None = None,
         query: type[BaseModel] | None = None,
         headers: Mapping[str, bool] | None = None,
         anonymous: bool = False,
     ) -> Callable[[Call[S]], Call[S]]:
         def register(call: Call[S]) -> Call[S]:
-            self.routes.append(
-                Route(
-                    method, path, scope, summary, request, query, dict(replies),
+            self.endpoints.append(
+                Endpoint(
+                    method, path, scopes, summary, request, query, dict(replies),
                     dict(headers or {}), anonymous, call,
                 )
             )  # fmt: skip
@@ -160,145 +163,64 @@ class Handler[S: Edge]:
         self._logger = Logger(service=api.function, level="INFO")
 
     def __call__(self, event: Event, context: object) -> Response:
-        trace_id = _trace_id(event, context)
+        trace_id = trace_id_of(event, context)
         label = f"{event.get('httpMethod', '?')} {event.get('resource', '?')}"
         try:
             reply = self._answer(event, trace_id)
-            response = _proxy(reply, trace_id)
+            response = reply_response(reply.body, reply.status, reply.headers, trace_id)
         except CustodyError as error:
             log = self._logger.exception if error.status >= 500 else self._logger.info
-            log("refused", extra={"trace_id": trace_id, "route": label, "code": error.code})
-            return _problem(error, trace_id)
+            log("refused", extra={"trace_id": trace_id, "endpoint": label, "code": error.code})
+            return problem_response(error, trace_id)
         except Exception:
-            self._logger.exception("failed", extra={"trace_id": trace_id, "route": label})
-            return _problem(None, trace_id)
+            self._logger.exception("failed", extra={"trace_id": trace_id, "endpoint": label})
+            return problem_response(None, trace_id)
         self._logger.info(
-            "served", extra={"trace_id": trace_id, "route": label, "status": reply.status}
+            "served", extra={"trace_id": trace_id, "endpoint": label, "status": reply.status}
         )
         counts.emit(self._api.function, reply.counts)
         return response
 
-    def _find(self, event: Event) -> tuple[Route[S], dict[str, str]]:
+    def _find(self, event: Event) -> tuple[Endpoint[S], dict[str, str]]:
         method = event.get("httpMethod")
         resource, path = str(event.get("resource", "")), str(event.get("path", ""))
         given = event.get("pathParameters") or {}
-        for route in self._api.routes:
-            if route.method != method:
+        for endpoint in self._api.endpoints:
+            if endpoint.method != method:
                 continue
-            if route.path == resource:
+            if endpoint.path == resource:
                 # A caller's client may escape a colon; an id never holds a percent sign.
-                return route, {name: unquote(str(value)) for name, value in given.items()}
-            matched = route.match(path)
+                return endpoint, {name: unquote(str(value)) for name, value in given.items()}
+            matched = endpoint.match(path)
             if matched is not None:
-                return route, {name: unquote(value) for name, value in matched.items()}
-        raise NotFound("There is no such route.", code="not-found")
+                return endpoint, {name: unquote(value) for name, value in matched.items()}
+        raise NotFound("There is no such endpoint.", code="not-found")
 
     def _answer(self, event: Event, trace_id: str) -> Reply:
-        route, parameters = self._find(event)
+        endpoint, parameters = self._find(event)
         service = self._service()
         now = service.clock.now()
         caller = None
-        if not route.anonymous:
+        if not endpoint.anonymous:
             caller = principal_from_event(event, now=now, max_age=service.max_token_age)
-            if route.scope is not None:
-                require(caller, route.scope)
         raw = body_bytes(
             event.get("body"), is_base64=bool(event.get("isBase64Encoded")), limit=MAX_BODY_BYTES
         )
-        if route.request is None and raw.strip():
-            raise BadRequest("This route takes no body.", code="unexpected-body")
-        return route.call(
+        if endpoint.request is None and raw.strip():
+            raise BadRequest("This endpoint takes no body.", code="unexpected-body")
+        return endpoint.call(
             service,
             Request(
-                method=route.method,
-                path=route.path,
+                method=endpoint.method,
+                path=endpoint.path,
+                scopes=endpoint.scopes,
                 parameters=parameters,
-                headers=_headers(event),
-                body=parse_body(route.request, raw) if route.request else None,
-                query=_query(route.query, event),
+                headers=headers_of(event),
+                body=parse_body(endpoint.request, raw) if endpoint.request else None,
+                query=query_of(event, endpoint.query),
                 body_sha256=hashlib.sha256(raw).hexdigest(),
                 trace_id=trace_id,
                 now=now,
                 caller=caller,
             ),
         )
-
-
-def _trace_id(event: Event, context: object) -> str:
-    request_context = event.get("requestContext")
-    given = request_context.get("requestId") if isinstance(request_context, Mapping) else None
-    return str(given or getattr(context, "aws_request_id", None) or "unknown")[:128]
-
-
-def _headers(event: Event) -> dict[str, str]:
-    found = {str(k).lower(): str(v) for k, v in (event.get("headers") or {}).items()}
-    for name, values in (event.get("multiValueHeaders") or {}).items():
-        if values:
-            found.setdefault(str(name).lower(), str(values[-1]))
-    return found
-
-
-def _query(model: type[BaseModel] | None, event: Event) -> BaseModel | None:
-    many = event.get("multiValueQueryStringParameters") or {}
-    values: dict[str, object] = dict(event.get("queryStringParameters") or {})
-    for name, given in many.items():
-        if len(given) > 1:
-            raise Unprocessable(
-                "This parameter stands more than once.", code="invalid-field", field=str(name)
-            )
-        values.setdefault(name, given[0])
-    if model is None:
-        if values:
-            raise Unprocessable(
-                "This parameter is not known.", code="unknown-field", field=min(values)
-            )
-        return None
-    try:
-        # Query parameters are text, so "10" may be a number here and nowhere else.
-        return model.model_validate_strings(values, strict=False)
-    except ValidationError as error:
-        raise invalid(error, values) from None
-
-
-def _json(body: BaseModel | Mapping[str, object] | None) -> str:
-    if body is None:
-        return ""
-    if isinstance(body, BaseModel):
-        return body.model_dump_json()
-    return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
-def _proxy(reply: Reply, trace_id: str) -> Response:
-    body = _json(reply.body)
-    if len(body.encode("utf-8")) > MAX_REPLY_BYTES:
-        raise Unprocessable(
-            "The reply would be larger than the service may send; ask for fewer results.",
-            code="reply-too-large",
-        )
-    headers = {"content-type": "application/json", "cache-control": "no-store"}
-    headers |= {"x-trace-id": trace_id} | dict(reply.headers)
-    return {
-        "statusCode": reply.status,
-        "headers": headers,
-        "body": body,
-        "isBase64Encoded": False,
-    }
-
-
-def _problem(error: CustodyError | None, trace_id: str) -> Response:
-    told = problem(error, trace_id)
-    status = told["status"]
-    assert isinstance(status, int)
-    headers = {
-        "content-type": PROBLEM_TYPE,
-        "cache-control": "no-store",
-        "x-trace-id": trace_id,
-    }
-    if status in _RETRY_AFTER:
-        headers["retry-after"] = _RETRY_AFTER[status]
-    return {
-        "statusCode": status,
-        "headers": headers,
-        "body": json.dumps(told, separators=(",", ":")),
-        "isBase64Encoded": False,
-    }

@@ -10,16 +10,12 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from datetime import datetime
-from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, ValidationError
-from pydantic import WithJsonSchema as _Schema
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from custody.domain import strict_json
 from custody.domain.strict_json import Fault
-from custody.domain.timestamps import format_rfc3339, parse_rfc3339
 from custody.errors import BadRequest, TooLarge, Unprocessable
 
 MAX_BODY_BYTES = 6 * 1024 * 1024
@@ -43,25 +39,6 @@ _JSON_WORDS: Mapping[str, str] = {
     "dict_type": "Input should be an object",
     "model_type": "Input should be an object",
 }
-
-
-class Body(BaseModel):
-    """Base of every request and reply model."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-def _timestamp(value: object) -> object:
-    return parse_rfc3339(value) if isinstance(value, str) else value
-
-
-type Timestamp = Annotated[
-    datetime,
-    BeforeValidator(_timestamp),
-    PlainSerializer(format_rfc3339, return_type=str),
-    _Schema({"type": "string", "format": "date-time"}),
-]
-type Metadata = dict[str, str | int | float | bool | list[str]]
 
 
 def _malformed(detail: str) -> BadRequest:

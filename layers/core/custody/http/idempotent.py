@@ -1,4 +1,4 @@
-"""The ``Idempotency-Key`` and ``If-Match`` headers of state-changing routes."""
+"""The ``Idempotency-Key`` and ``If-Match`` headers of state-changing endpoints."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, cast
 
-from pydantic import BaseModel
+from pydantic import JsonValue, RootModel
 
+from custody.application import callers
 from custody.application.idempotency import Idempotency, StoredReply, call_of
 from custody.domain.intake.validation import ANY_REVISION
 from custody.errors import Unprocessable
@@ -17,6 +18,11 @@ WRITE_HEADERS = {"Idempotency-Key": False}
 GUARDED_HEADERS = {"Idempotency-Key": False, "If-Match": False}
 
 _ETAG = re.compile(r'(?:W/)?(?P<quote>"?)(?P<revision>[0-9]{1,15})(?P=quote)')
+
+
+class Replayed(RootModel[dict[str, JsonValue] | None]):
+    """The JSON of a reply that was given before, as it was then. The endpoint's model may be
+    another one since a deployment, so it is not read back into that."""
 
 
 def etag(revision: int) -> dict[str, str]:
@@ -46,10 +52,15 @@ def once(
     request: Request[Any, Any],
     action: Callable[[], Reply],
 ) -> Reply:
-    """Without the header the action simply runs. The service's memory is asked for only with it."""
+    """Without the header the action simply runs. The service's memory is asked for only with it.
+
+    A repeat never reaches the use case, which is what checks the caller's scopes, so they are
+    checked here before anything is told. Raises Forbidden(scope-missing).
+    """
     key = request.header("idempotency-key")
     if key is None:
         return action()
+    callers.require(request.principal, *request.scopes)
     path = request.path
     for name, value in request.parameters.items():
         path = path.replace(f"{{{name}}}", value)
@@ -57,21 +68,25 @@ def once(
     call = call_of(
         request.principal, f"{request.method} {path} {given}".rstrip(), key, request.body_sha256
     )
-    counts: dict[str, float] = {}
+    first: list[Reply] = []
 
     def run() -> StoredReply:
         reply = action()
-        counts.update(reply.counts)
-        return {"status": reply.status, "headers": dict(reply.headers), "body": _plain(reply.body)}
+        first.append(reply)
+        return _stored(reply)
 
     stored = service.idempotency.once(call, run)
+    return first[0] if first else _replayed(stored)
+
+
+def _stored(reply: Reply) -> StoredReply:
+    body = None if reply.body is None else reply.body.model_dump(mode="json", exclude_unset=True)
+    return {"status": reply.status, "headers": dict(reply.headers), "body": body}
+
+
+def _replayed(stored: StoredReply) -> Reply:
     return Reply(
-        cast("Mapping[str, object] | None", stored["body"]),
+        Replayed.model_validate(stored["body"]),
         status=cast("int", stored["status"]),
         headers=cast("Mapping[str, str]", stored["headers"]),
-        counts=counts,
     )
-
-
-def _plain(body: BaseModel | Mapping[str, object] | None) -> object:
-    return body.model_dump(mode="json") if isinstance(body, BaseModel) else body

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document of a set of routes."""
+"""The OpenAPI 3.1 document of a set of endpoints."""
 
 from __future__ import annotations
 
@@ -9,39 +9,27 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from custody.http.api import Route
-from custody.http.body import Body
+from custody.http.api import Endpoint
 from custody.http.problem import PROBLEM_TYPE
+from custody.http.schemas.problem import Problem
 
 type Json = dict[str, Any]
 
 
-class Problem(Body):
-    """RFC 9457. ``code`` is stable; ``field`` names what is at fault, where something is."""
+def document(endpoints: Iterable[tuple[str, Endpoint[Any]]], *, title: str, version: str) -> Json:
+    """``endpoints``: each with the name of the function that serves it, which becomes its tag.
 
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str
-    field: str | None
-    trace_id: str
-
-
-def document(routes: Iterable[tuple[str, Route[Any]]], *, title: str, version: str) -> Json:
-    """``routes``: each with the name of the function that serves it, which becomes its tag.
-
-    Raises ValueError when two functions serve one route.
+    Raises ValueError when two functions serve one endpoint.
     """
-    ordered = sorted(routes, key=lambda item: (item[1].path, item[1].method))
-    models = _models(route for _, route in ordered)
+    ordered = sorted(endpoints, key=lambda item: (item[1].path, item[1].method))
+    models = _models(endpoint for _, endpoint in ordered)
     refs, definitions = models_json_schema(models, ref_template="#/components/schemas/{model}")
     paths: dict[str, Json] = {}
-    for function, route in ordered:
-        operations = paths.setdefault(route.path, {})
-        if route.method.lower() in operations:
-            raise ValueError(f"{route.method} {route.path} is served twice")
-        operations[route.method.lower()] = _operation(function, route, refs)
+    for function, endpoint in ordered:
+        operations = paths.setdefault(endpoint.path, {})
+        if endpoint.method.lower() in operations:
+            raise ValueError(f"{endpoint.method} {endpoint.path} is served twice")
+        operations[endpoint.method.lower()] = _operation(function, endpoint, refs)
     return {
         "openapi": "3.1.0",
         "info": {"title": title, "version": version},
@@ -55,12 +43,12 @@ def document(routes: Iterable[tuple[str, Route[Any]]], *, title: str, version: s
     }
 
 
-def _models(routes: Iterable[Route[Any]]) -> Sequence[tuple[type[BaseModel], JsonSchemaMode]]:
+def _models(endpoints: Iterable[Endpoint[Any]]) -> Sequence[tuple[type[BaseModel], JsonSchemaMode]]:
     found: dict[tuple[type[BaseModel], JsonSchemaMode], None] = {(Problem, "serialization"): None}
-    for route in routes:
-        if route.request is not None:
-            found[route.request, "validation"] = None
-        for given in route.replies.values():
+    for endpoint in endpoints:
+        if endpoint.request is not None:
+            found[endpoint.request, "validation"] = None
+        for given in endpoint.replies.values():
             found[given, "serialization"] = None
     return list(found)
 
@@ -68,24 +56,30 @@ def _models(routes: Iterable[Route[Any]]) -> Sequence[tuple[type[BaseModel], Jso
 type _Refs = Mapping[tuple[Any, JsonSchemaMode], Json]
 
 
-def _operation(function: str, route: Route[Any], refs: _Refs) -> Json:
+def _operation(function: str, endpoint: Endpoint[Any], refs: _Refs) -> Json:
     operation: Json = {
-        "operationId": _name(route.call),
-        "summary": route.summary,
+        "operationId": _name(endpoint.call),
+        "summary": endpoint.summary,
         "tags": [function],
-        "responses": _responses(route, refs),
+        "responses": _responses(endpoint, refs),
     }
-    parameters = [*_path_parameters(route), *_query_parameters(route), *_header_parameters(route)]
+    parameters = [
+        *_path_parameters(endpoint),
+        *_query_parameters(endpoint),
+        *_header_parameters(endpoint),
+    ]
     if parameters:
         operation["parameters"] = parameters
-    if route.request is not None:
-        schema = refs[route.request, "validation"]
+    if endpoint.request is not None:
+        schema = refs[endpoint.request, "validation"]
         operation["requestBody"] = {
             "required": True,
             "content": {"application/json": {"schema": schema}},
         }
-    if not route.anonymous:
-        operation["security"] = [{"bearer": [route.scope.value] if route.scope else []}]
+    if not endpoint.anonymous:
+        # Each of a list of requirements is enough.
+        wanted = [[scope.value] for scope in endpoint.scopes] or [[]]
+        operation["security"] = [{"bearer": scopes} for scopes in wanted]
     return operation
 
 
@@ -93,13 +87,13 @@ def _name(call: object) -> str:
     return str(getattr(call, "__name__", "operation"))
 
 
-def _responses(route: Route[Any], refs: _Refs) -> Json:
+def _responses(endpoint: Endpoint[Any], refs: _Refs) -> Json:
     answers: Json = {
         str(status): {
             "description": _DESCRIPTIONS.get(status, "The answer."),
             "content": {"application/json": {"schema": refs[model, "serialization"]}},
         }
-        for status, model in sorted(route.replies.items())
+        for status, model in sorted(endpoint.replies.items())
     }
     answers["default"] = {
         "description": "A problem: see its code.",
@@ -117,17 +111,17 @@ _DESCRIPTIONS = {
 }
 
 
-def _path_parameters(route: Route[Any]) -> list[Json]:
+def _path_parameters(endpoint: Endpoint[Any]) -> list[Json]:
     return [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-        for name in re.findall(r"\{(\w+)\}", route.path)
+        for name in re.findall(r"\{(\w+)\}", endpoint.path)
     ]
 
 
-def _query_parameters(route: Route[Any]) -> list[Json]:
-    if route.query is None:
+def _query_parameters(endpoint: Endpoint[Any]) -> list[Json]:
+    if endpoint.query is None:
         return []
-    schema = route.query.model_json_schema(mode="validation")
+    schema = endpoint.query.model_json_schema(mode="validation")
     return [
         {
             "name": name,
@@ -139,8 +133,8 @@ def _query_parameters(route: Route[Any]) -> list[Json]:
     ]
 
 
-def _header_parameters(route: Route[Any]) -> list[Json]:
+def _header_parameters(endpoint: Endpoint[Any]) -> list[Json]:
     return [
         {"name": name, "in": "header", "required": required, "schema": {"type": "string"}}
-        for name, required in route.headers.items()
+        for name, required in endpoint.headers.items()
     ]

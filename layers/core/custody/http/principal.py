@@ -10,8 +10,8 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from custody.domain.model import Principal, Scope
-from custody.errors import Forbidden, Unauthenticated
+from custody.domain.model import Principal
+from custody.errors import Unauthenticated
 
 LEEWAY = timedelta(seconds=30)
 
@@ -78,9 +78,3 @@ def principal_from_event(
     if principal.issued_at > now + LEEWAY:
         raise Unauthenticated("The token was issued in the future.", code="token-invalid")
     return principal
-
-
-def require(principal: Principal, scope: Scope) -> None:
-    """Raises Forbidden(scope-missing)."""
-    if not principal.may(scope):
-        raise Forbidden(f"This needs the scope {scope.value}.", code="scope-missing")
