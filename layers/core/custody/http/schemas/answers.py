@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from custody.application.reading.answer import Answer, AnswerRequest, Attempt
+from custody.application.reading.answer import Answer, AnswerRequest
+from custody.application.reading.attempts import Attempt
 from custody.domain.ranking.sufficiency import Judgement
 from custody.http.schemas.common import Schema
 from custody.http.schemas.evidence import (
