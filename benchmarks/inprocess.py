@@ -124,7 +124,7 @@ def assemble(
         scopes=frozenset(scope.value for scope in Scope),
         issued_at=ports.clock.now(),
     )
-    service.govern.put(
+    service.sources.put(
         principal,
         SourceRequest(
             SOURCE,

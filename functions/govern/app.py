@@ -35,7 +35,7 @@ def put_source(service: Service, request: Request[SourceBody, None]) -> Reply:
     wanted = source_request(request.parameters["id"], request.body, if_match(request))
 
     def run() -> Reply:
-        put = service.govern.put(request.principal, wanted)
+        put = service.sources.put(request.principal, wanted)
         return Reply(
             source_reply(put.source),
             201 if put.created else 200,
@@ -54,7 +54,7 @@ def put_source(service: Service, request: Request[SourceBody, None]) -> Reply:
     replies={200: SourcesReply},
 )
 def list_sources(service: Service, request: Request[None, SourcesQuery]) -> Reply:
-    page = service.govern.list_sources(request.principal, limit=_PAGE, cursor=request.query.next)
+    page = service.sources.list_sources(request.principal, limit=_PAGE, cursor=request.query.next)
     return Reply(sources_reply(page))
 
 

@@ -232,7 +232,7 @@ class World:
         self.service = service = Service(
             ports, FixedLimits(publish_wait_seconds=self._wait_seconds)
         )
-        self.govern, self.accept = service.govern, service.accept
+        self.sources, self.accept = service.sources, service.accept
         self.accept_drop, self.uploads = service.accept_drop, service.uploads
         self.post_document, self.documents = service.post_document, service.documents
         self.change_acl, self.erasures = service.change_acl, service.erasures
@@ -262,7 +262,7 @@ class World:
             writers=("user:ci",),
             default_acl=("group:staff",),
         )
-        self.govern.put(GOVERNOR, replace(request, **changes))
+        self.sources.put(GOVERNOR, replace(request, **changes))
 
     def drop(self, name: str, body: bytes, **kinds: Any) -> DropEvent:
         """Put an object under ``incoming/``; returns the event that tells of it."""

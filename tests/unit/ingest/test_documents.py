@@ -580,7 +580,7 @@ class TestReading:
         public = principal("gov", tenant="public")
         from custody.application.governance.source_registry import SourceRequest
 
-        world.govern.put(
+        world.sources.put(
             public, SourceRequest("news", "open", ("user:gov",), default_acl=("everyone",))
         )
         world.post_document(public, DocumentRequest("flyer", "news", b"hello", "text/plain"))

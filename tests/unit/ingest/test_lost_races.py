@@ -51,7 +51,7 @@ def _put_document(world: World) -> object:
 
 
 def _put_source(world: World) -> object:
-    return world.govern.put(GOVERNOR, SourceRequest("wiki", "board", ("user:ci",)))
+    return world.sources.put(GOVERNOR, SourceRequest("wiki", "board", ("user:ci",)))
 
 
 def _change_acl(world: World) -> object:

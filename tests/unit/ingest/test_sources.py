@@ -26,14 +26,14 @@ def world() -> World:
 
 
 def test_replacing_keeps_the_state_the_watermark_and_the_creation_time(world: World) -> None:
-    first = world.govern.put(GOVERNOR, REQUEST)
+    first = world.sources.put(GOVERNOR, REQUEST)
     assert first.created
     watermark = datetime(2026, 2, 1, tzinfo=UTC)
     world.ledger.put_source(
         replace(first.source, state=SourceState.QUARANTINED, erased_through=watermark),
         expected_revision=1,
     )
-    again = world.govern.put(GOVERNOR, replace(REQUEST, trust_domain="board"))
+    again = world.sources.put(GOVERNOR, replace(REQUEST, trust_domain="board"))
     assert not again.created
     source = again.source
     assert (source.state, source.erased_through) == (SourceState.QUARANTINED, watermark)
@@ -42,7 +42,7 @@ def test_replacing_keeps_the_state_the_watermark_and_the_creation_time(world: Wo
 
 
 def test_a_write_that_loses_a_race_is_tried_on_what_won(world: World) -> None:
-    world.govern.put(GOVERNOR, REQUEST)
+    world.sources.put(GOVERNOR, REQUEST)
     real = world.ledger.put_source
     tries: list[Source] = []
 
@@ -55,33 +55,33 @@ def test_a_write_that_loses_a_race_is_tried_on_what_won(world: World) -> None:
         return real(source, expected_revision=expected_revision)
 
     world.ledger.put_source = contended  # type: ignore[method-assign]  # loses a race
-    done = world.govern.put(GOVERNOR, replace(REQUEST, trust_domain="board"))
+    done = world.sources.put(GOVERNOR, replace(REQUEST, trust_domain="board"))
     assert (done.source.state, done.source.trust_domain) == (SourceState.RETIRED, "board")
 
 
 def test_if_match_of_any_revision_replaces_only(world: World) -> None:
     with pytest.raises(PreconditionFailed):
-        world.govern.put(GOVERNOR, replace(REQUEST, if_match=ANY_REVISION))
-    world.govern.put(GOVERNOR, REQUEST)
-    assert not world.govern.put(GOVERNOR, replace(REQUEST, if_match=ANY_REVISION)).created
+        world.sources.put(GOVERNOR, replace(REQUEST, if_match=ANY_REVISION))
+    world.sources.put(GOVERNOR, REQUEST)
+    assert not world.sources.put(GOVERNOR, replace(REQUEST, if_match=ANY_REVISION)).created
 
 
 def test_if_match_zero_creates_only(world: World) -> None:
-    world.govern.put(GOVERNOR, replace(REQUEST, if_match=0))
+    world.sources.put(GOVERNOR, replace(REQUEST, if_match=0))
     with pytest.raises(PreconditionFailed):
-        world.govern.put(GOVERNOR, replace(REQUEST, if_match=0))
+        world.sources.put(GOVERNOR, replace(REQUEST, if_match=0))
 
 
 def test_only_governors_write_and_only_overseers_list(world: World) -> None:
     with pytest.raises(Forbidden):
-        world.govern.put(WRITER, REQUEST)
+        world.sources.put(WRITER, REQUEST)
     with pytest.raises(Forbidden):
-        world.govern.list_sources(WRITER, limit=10, cursor=None)
-    world.govern.put(GOVERNOR, REQUEST)
+        world.sources.list_sources(WRITER, limit=10, cursor=None)
+    world.sources.put(GOVERNOR, REQUEST)
     other = principal("gov", tenant="other")
-    assert world.govern.list_sources(other, limit=10, cursor=None).items == ()
+    assert world.sources.list_sources(other, limit=10, cursor=None).items == ()
     auditor = principal("aud", scopes=frozenset({Scope.AUDIT}))
-    assert len(world.govern.list_sources(auditor, limit=10, cursor=None).items) == 1
+    assert len(world.sources.list_sources(auditor, limit=10, cursor=None).items) == 1
 
 
 def test_a_cursor_is_bound_to_kind_caller_and_filters() -> None:
@@ -103,8 +103,8 @@ def test_a_cursor_leads_on_in_its_callers_own_list_of_sources_only(world: World)
     for number in range(3):
         world.source(f"s{number}")
         world.post_document(WRITER, request(f"d{number}", source_id=f"s{number}"))
-    first = world.govern.list_sources(GOVERNOR, limit=2, cursor=None)
-    rest = world.govern.list_sources(GOVERNOR, limit=2, cursor=first.next)
+    first = world.sources.list_sources(GOVERNOR, limit=2, cursor=None)
+    rest = world.sources.list_sources(GOVERNOR, limit=2, cursor=first.next)
     assert [source.key.source_id for page in (first, rest) for source in page.items] == [
         "s0", "s1", "s2",
     ]  # fmt: skip
@@ -119,7 +119,7 @@ def test_a_cursor_leads_on_in_its_callers_own_list_of_sources_only(world: World)
         (GOVERNOR, "s1"),
     ):
         with pytest.raises(BadRequest) as refused:
-            world.govern.list_sources(caller, limit=2, cursor=cursor)
+            world.sources.list_sources(caller, limit=2, cursor=cursor)
         assert refused.value.code == "invalid-cursor"
 
 
@@ -147,20 +147,20 @@ def test_a_cursor_leads_on_in_its_callers_own_list_of_sources_only(world: World)
 )
 def test_a_bad_source_is_refused_whole(world: World, bad: dict[str, Any]) -> None:
     with pytest.raises(CustodyError) as caught:
-        world.govern.put(GOVERNOR, replace(REQUEST, **bad))
+        world.sources.put(GOVERNOR, replace(REQUEST, **bad))
     assert caught.value.status == 422
-    assert world.govern.list_sources(GOVERNOR, limit=10, cursor=None).items == ()
+    assert world.sources.list_sources(GOVERNOR, limit=10, cursor=None).items == ()
 
 
 def test_a_public_source_is_open_to_everyone_or_to_nobody(world: World) -> None:
     public = principal("gov", tenant="public")
     request = replace(REQUEST, writers=("user:gov",), default_acl=("everyone",))
-    source = world.govern.put(public, request).source
+    source = world.sources.put(public, request).source
     assert is_writer(public, source)
     assert not is_writer(replace(public, scopes=frozenset({Scope.WRITE})), source)
     assert not is_writer(principal("gov"), source)
     with pytest.raises(Unprocessable):
-        world.govern.put(public, replace(request, default_acl=("user:gov",)))
+        world.sources.put(public, replace(request, default_acl=("user:gov",)))
 
 
 @pytest.mark.parametrize(

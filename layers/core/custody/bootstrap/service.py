@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from custody.application.erasure.request import Erasures
     from custody.application.erasure.tombstone import Tombstone
     from custody.application.governance.deploy_policies import DeployPolicies
-    from custody.application.governance.source_registry import Govern
+    from custody.application.governance.source_registry import SourceRegistry
     from custody.application.health import Health
     from custody.application.idempotency import Idempotency
     from custody.application.ingestion.accept_document import Accept
@@ -276,10 +276,10 @@ class Service:
     # --- governance -------------------------------------------------------------------------------
 
     @cached_property
-    def govern(self) -> Govern:
-        from custody.application.governance.source_registry import Govern
+    def sources(self) -> SourceRegistry:
+        from custody.application.governance.source_registry import SourceRegistry
 
-        return Govern(self._ports.ledger, self._ports.clock, self._cursors)
+        return SourceRegistry(self._ports.ledger, self._ports.clock, self._cursors)
 
     @cached_property
     def deploy_policies(self) -> DeployPolicies:

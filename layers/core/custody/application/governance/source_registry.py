@@ -42,13 +42,13 @@ class PutSource:
     created: bool
 
 
-class GovernLedger(LedgerReads, SourceLedger, Protocol):
+class SourceRegistryLedger(LedgerReads, SourceLedger, Protocol):
     """What the registry asks of the ledger."""
 
 
 @dataclass(frozen=True, slots=True)
-class Govern:
-    ledger: GovernLedger
+class SourceRegistry:
+    ledger: SourceRegistryLedger
     clock: Clock
     cursors: Cursors
 
