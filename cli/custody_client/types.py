@@ -37,6 +37,9 @@ class Source(TypedDict):
     retention_class: NotRequired[str | None]
     state: NotRequired[str]
     revision: NotRequired[int]
+    prefix: str
+    created_at: str | None
+    updated_at: str | None
 
 
 class SourcePage(TypedDict):
@@ -71,6 +74,13 @@ class Version(TypedDict):
     state: str
     content_sha256: NotRequired[str | None]
     reasons: NotRequired[list[str]]
+    content_type: str
+    chunk_count: int
+    statement_id: str | None
+    connector: str
+    inspection: Inspection | None
+    accepted_at: str | None
+    published_at: str | None
 
 
 class Document(TypedDict):
@@ -85,6 +95,19 @@ class Document(TypedDict):
     chunk_count: NotRequired[int]
     statement_id: NotRequired[str | None]
     versions: NotRequired[list[Version]]
+    accepted_version: int
+    revision: int
+    uri: str | None
+    pending_acl: AllowDict | None
+    acl_revision: int
+    chunk_root: str | None
+    keyid: str | None
+    observed_at: str | None
+    valid_from: str | None
+    valid_to: str | None
+    recorded_at: str | None
+    erasure_id: str | None
+    more_versions: NotRequired[bool]
 
 
 class DocumentPage(TypedDict):
@@ -98,11 +121,16 @@ class Provenance(TypedDict):
     document_id: str
     version: int
     envelope: dict[str, object]
+    state: str
+    log: None
 
 
 class AclResult(TypedDict):
     document_id: str
     version: int
+    acl: AllowDict
+    acl_revision: int
+    state: str
 
 
 class ErasureAccepted(TypedDict):
@@ -121,6 +149,11 @@ class Erasure(TypedDict):
     state: str
     document_id: NotRequired[str]
     artifacts: list[Artifact]
+    through_version: int
+    reason: str
+    requested_by: str
+    requested_at: str
+    completed_at: str | None
 
 
 class UploadTicket(TypedDict):
@@ -131,6 +164,7 @@ class UploadTicket(TypedDict):
     expires_at: NotRequired[str]
     name: NotRequired[str]
     document_id: NotRequired[str]
+    method: str
 
 
 class Drop(TypedDict):
@@ -141,6 +175,7 @@ class Drop(TypedDict):
     version: NotRequired[int]
     reasons: NotRequired[list[str]]
     object_version: NotRequired[str | None]
+    updated_at: str | None
 
 
 class DropList(TypedDict):
@@ -160,6 +195,7 @@ class Scores(TypedDict):
     reputation: float | None
     rerank: float | None
     final: float
+    linear: float | None
 
 
 class EvidenceProvenance(TypedDict):
@@ -214,6 +250,8 @@ class SearchResult(TypedDict):
     policy: NotRequired[dict[str, object]]
     timings_ms: NotRequired[dict[str, float]]
     withheld: NotRequired[dict[str, int]]
+    legs: list[str]
+    steps: list[dict[str, str]]
 
 
 class GateReport(TypedDict):
@@ -252,6 +290,7 @@ class Answer(TypedDict):
     model_revision: NotRequired[str | None]
     policy: NotRequired[dict[str, object]]
     timings_ms: NotRequired[dict[str, float]]
+    withheld: NotRequired[dict[str, int]]
 
 
 class StoredEvidence(TypedDict):
@@ -267,6 +306,11 @@ class StoredEvidence(TypedDict):
     name: str | None
     title: str | None
     text: str | None
+    statement_id: str
+    keyid: str
+    heading: str | None
+    page: int | None
+    withheld: NotRequired[str | None]
 
 
 class StoredRequest(TypedDict):

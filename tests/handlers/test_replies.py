@@ -28,7 +28,8 @@ def test_each_reply_has_its_sample(now: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_reply_is_as_recorded(now: dict[str, Any], name: str) -> None:
-    assert comparable(now[name]) == comparable(sample(name))
+    again = "changed on purpose? run: python -m tests.support.replies, and read the diff"
+    assert comparable(now[name]) == comparable(sample(name)), again
 
 
 def comparable(value: object) -> object:

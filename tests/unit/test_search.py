@@ -300,12 +300,10 @@ def test_rights_are_checked_again_after_the_last_reordering(world: World) -> Non
         retrieval.view,
         heads={**retrieval.view.heads, head.key: replace(head, acl=Acl.of("user:bob"))},
     )
-    served = assemble(retrieval.ranked, k=10, principal=reader(), view=closed, trust_domains=None)
+    served = assemble(retrieval.ranked, prepared.plan, reader(), closed)
     assert [item.key.document_id for item in served] == ["lunch"]
     nobody = replace(retrieval.view, sources={})
-    assert (
-        assemble(retrieval.ranked, k=10, principal=reader(), view=nobody, trust_domains=None) == ()
-    )
+    assert assemble(retrieval.ranked, prepared.plan, reader(), nobody) == ()
 
 
 def test_withheld_items_do_not_use_up_k() -> None:

@@ -133,7 +133,9 @@ def test_active_and_hidden_content_is_gone_and_orders_are_signalled(dropped: Dro
         assert trace not in words
     assert "instruction-override" in {signal for item in items for signal in item["signals"]}
     shown = dropped.publisher.get_document(dropped.id("notice.html"))
-    assert shown["versions"][0]["inspection"]["active_content_removed"] is True  # type: ignore[typeddict-item]  # a field added since
+    seen = shown["versions"][0]["inspection"]
+    assert seen is not None
+    assert seen["active_content_removed"] is True
 
 
 def test_a_pdf_is_cited_with_its_page(dropped: Dropped) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from custody.application.reading.evidence import ClusterMark, Evidence
+from custody.application.reading.plan import Plan
 from custody.application.reading.ranking import Ranked
 from custody.domain.ledger import access
 from custody.domain.model import LedgerView, Principal
@@ -14,20 +15,18 @@ from custody.domain.text.duplicates import Item, near_duplicate_clusters
 
 def assemble(
     ranked: Sequence[Ranked],
-    *,
-    k: int,
+    plan: Plan,
     principal: Principal,
     view: LedgerView,
-    trust_domains: frozenset[str] | None,
 ) -> tuple[Evidence, ...]:
-    """The first ``k`` that this principal may read by the ledger's word. This is the second
+    """The first ``plan.k`` that this principal may read by the ledger's word. This is the second
     authorization, after the last reordering and after retries have merged: it looks at the heads
     and sources of ``view``, not at what an earlier step remembered of them."""
-    allowed = access.narrowed(view.control.trust_domains, trust_domains)
+    allowed = access.narrowed(view.control.trust_domains, plan.trust_domains)
     terms = principal.terms
     chosen: list[Ranked] = []
     for item in ranked:
-        if len(chosen) == k:
+        if len(chosen) == plan.k:
             break
         head = view.heads.get(item.verified.head.key)
         if head is None or head.version != item.verified.entry.version:

@@ -173,13 +173,7 @@ class Attempts:
         return None if Leg.LEXICAL in self._prepared.plan.legs else Stop.NO_LEXICAL_LEG
 
     def _judge(self, retrieval: Retrieval, gate: GatePolicy, level: Bar) -> Found:
-        evidence = assemble(
-            retrieval.ranked,
-            k=self._prepared.request.k,
-            principal=self._principal,
-            view=retrieval.view,
-            trust_domains=self._prepared.request.trust_domains,
-        )
+        evidence = assemble(retrieval.ranked, self._prepared.plan, self._principal, retrieval.view)
         served = {item.chunk_id for item in evidence}
         ranked = tuple(item for item in retrieval.ranked if item.chunk_id in served)
         judgement = self._gate(

@@ -116,13 +116,7 @@ class Search:
         started = self._clock.now()
         prepared = self.prepare(principal, request)
         retrieval = self._retriever(principal, prepared.plan)
-        results = assemble(
-            retrieval.ranked,
-            k=request.k,
-            principal=principal,
-            view=retrieval.view,
-            trust_domains=request.trust_domains,
-        )
+        results = assemble(retrieval.ranked, prepared.plan, principal, retrieval.view)
         finished = self._clock.now()
         result = SearchResult(
             trace_id=self._ids.new("trace"),
@@ -224,6 +218,7 @@ class Search:
             question=request.query,
             query=query,
             legs=tuple(leg for leg in Leg if leg in routed.route.legs - missing),
+            k=request.k,
             fusion=request.fusion,
             rerank=request.rerank is True,
             now=now,

@@ -53,7 +53,7 @@ class ChunkRef:
         return SourceKey(self.tenant, self.source_id)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FilterTrace:
     """What narrowed the search, with its values. None: no restriction."""
 
@@ -63,7 +63,7 @@ class FilterTrace:
     max_age_seconds: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RequestTrace:
     """What was asked and how it was taken. ``legs``: those that ranked. ``degraded``: what was
     missed."""

@@ -1,7 +1,8 @@
 """A trace as JSON and back, by the types of ``custody.application.reading.trace``.
 
 Reading is strict: a field that is missing or unknown, or a value of another type, is an error, so a
-trace that an earlier version of the service wrote in another form is never half understood.
+trace that an earlier version of the service wrote in another form is never half understood. A new
+field therefore has the default that older traces mean: without one they can't be read any more.
 """
 
 from __future__ import annotations
