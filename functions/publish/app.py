@@ -1,4 +1,5 @@
-"""Publish jobs: a whole batch is signed and indexed, refreshed once, and made live."""
+"""Publish jobs: a whole batch is signed and indexed, refreshed once, and made live. What an earlier
+step refused is closed here too: only this role may say it of a head."""
 
 from __future__ import annotations
 
@@ -8,16 +9,22 @@ from custody import bootstrap
 from custody.application.failure import Failure
 from custody.batches import JobBatches
 from custody.bootstrap import Service
-from custody.domain.jobs import PublishJob
+from custody.domain.jobs import PublishJob, RejectJob
+
+type Sent = PublishJob | RejectJob
 
 
-def publish(service: Service, jobs: Sequence[PublishJob]) -> Iterable[Failure[PublishJob]]:
-    return service.publish(jobs)
+def publish(service: Service, jobs: Sequence[Sent]) -> Iterable[Failure[Sent]]:
+    closed = service.close_rejected([job for job in jobs if isinstance(job, RejectJob)])
+    published = service.publish([job for job in jobs if isinstance(job, PublishJob)])
+    return (*closed, *published)
 
 
-def count(job: PublishJob) -> Mapping[str, float]:
+def count(job: Sent) -> Mapping[str, float]:
+    if isinstance(job, RejectJob):
+        return {"VersionRejected": 1}
     return {"AclPublished" if job.acl_revision else "VersionPublished": 1}
 
 
-batches = JobBatches("publish", PublishJob, publish, count)
+batches: JobBatches[Service, Sent] = JobBatches("publish", (PublishJob, RejectJob), publish, count)
 handler = batches.handler(bootstrap.service)

@@ -17,7 +17,9 @@ from custody.application.ports import (
     Chunker,
     Clock,
     Embedder,
+    Erasing,
     EvidenceIndex,
+    Heads,
     Identifiers,
     Jobs,
     Ledger,
@@ -26,7 +28,9 @@ from custody.application.ports import (
     PolicyStore,
     Signer,
     TraceStore,
+    Trust,
     Verifier,
+    Work,
 )
 from custody.domain.model import Leg
 from custody.errors import ConfigurationError
@@ -61,6 +65,22 @@ class MemoryPorts:
     def __post_init__(self) -> None:
         self.objects: ObjectStore = self.given_objects or MemoryObjects(self.clock)
         self.traces: TraceStore = MemoryTraces(self.clock)
+
+    @property
+    def trust(self) -> Trust:
+        return self.ledger
+
+    @property
+    def heads(self) -> Heads:
+        return self.ledger
+
+    @property
+    def work(self) -> Work:
+        return self.ledger
+
+    @property
+    def erasing(self) -> Erasing:
+        return self.ledger
 
     @property
     def idempotency(self) -> Idempotency:

@@ -35,7 +35,7 @@ STORES = (
             "port/VersionSteps",
             "port/Rejections",
             "port/Publication",
-            "table/ledger",
+            "table/work",
             "item/version",
         ),
         places=("ledger/versions",),
@@ -56,7 +56,7 @@ STORES = (
     Store(("prefix/vectors",), places=("objects/vectors",)),
     Store(("prefix/rejected",), places=("objects/rejected",)),
     Store(
-        ("port/Narrowing", "port/AclPublication", "item/head"),
+        ("port/Narrowing", "port/AclPublication", "table/ledger", "item/head"),
         exempt="The tombstone strips it in the transaction that hides the document.",
     ),
     Store(
@@ -67,7 +67,7 @@ STORES = (
         (
             "port/SourceLedger",
             "port/TrustLedger",
-            "port/PageSecrets",
+            "table/trust",
             "item/source",
             "item/tenant",
             "item/service",

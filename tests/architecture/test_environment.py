@@ -59,7 +59,9 @@ def test_only_the_settings_read_the_environment() -> None:
 # --- what a function's use cases read -----------------------------------------------------------
 
 VALUES = {
+    "CUSTODY_TRUST_TABLE": "trust",
     "CUSTODY_LEDGER_TABLE": "ledger",
+    "CUSTODY_WORK_TABLE": "work",
     "CUSTODY_TRACES_TABLE": "traces",
     "CUSTODY_TRACE_DAYS": "30",
     "CUSTODY_IDEMPOTENCY_TABLE": "idempotency",

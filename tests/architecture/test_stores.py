@@ -41,7 +41,7 @@ READING = {
     "embed_query", "erasure", "exists", "find_drops", "gate", "get", "head", "list_heads",
     "list_sources", "name", "new", "now", "open", "parse", "ping", "refresh", "rerank",
     "reputation", "revision", "seal", "search", "sign", "source", "verification_key", "verify",
-    "version", "versions", "view",
+    "page_secret", "trust_view", "version", "versions", "view",
 }  # fmt: skip
 EXAMPLES = {
     DocumentKey: DocumentKey("acme", "guide"),

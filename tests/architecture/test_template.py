@@ -127,7 +127,7 @@ def test_tables_are_encrypted_and_pay_for_what_is_used(name: str) -> None:
     assert table["BillingMode"] == "PAY_PER_REQUEST"
 
 
-@pytest.mark.parametrize("name", ["LedgerTable", "TracesTable"])
+@pytest.mark.parametrize("name", ["TrustTable", "LedgerTable", "WorkTable", "TracesTable"])
 def test_tables_of_record_survive_a_mistake(name: str) -> None:
     resource = document()["Resources"][name]
     assert resource["DeletionPolicy"] == resource["UpdateReplacePolicy"] == "Retain"
@@ -136,8 +136,9 @@ def test_tables_of_record_survive_a_mistake(name: str) -> None:
     assert recovery["PointInTimeRecoveryEnabled"] is True
 
 
-def test_the_ledger_never_expires_by_itself() -> None:
-    assert "TimeToLiveSpecification" not in of_type("AWS::DynamoDB::Table")["LedgerTable"]
+@pytest.mark.parametrize("name", ["TrustTable", "LedgerTable", "WorkTable"])
+def test_the_ledger_never_expires_by_itself(name: str) -> None:
+    assert "TimeToLiveSpecification" not in of_type("AWS::DynamoDB::Table")[name]
 
 
 def test_buckets_are_encrypted_versioned_private_and_kept() -> None:
@@ -252,7 +253,9 @@ def test_only_what_lists_may_query_and_only_what_lists_heads_or_sources_the_inde
             and part in json.dumps(statement["Resource"])
         }
 
-    assert querying("LedgerTable") == {"documents", "accept", "publish", "govern"}
+    assert querying("TrustTable") == {"govern"}
+    assert querying("LedgerTable") == {"documents"}
+    assert querying("WorkTable") == {"documents", "accept", "publish"}
     assert querying("/index/*") == {"documents", "govern"}
 
 

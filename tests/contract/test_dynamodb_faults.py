@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from moto import mock_aws
 
-from custody.adapters.dynamodb import DynamoLedger, Pacing, connect
+from custody.adapters.dynamodb import DynamoLedger, DynamoPolicies, Pacing, connect
 from custody.application.ports import Flip
+from custody.domain.ledger.drops import Drop, DropState
 from custody.domain.ledger.erasures import Erasure
 from custody.domain.model import Acl, DocumentKey, PolicyRef, SourceKey, VersionState
 from custody.errors import IntegrityError, Moved, TooLarge, Unavailable
@@ -28,7 +29,7 @@ from tests.support.faulty import (
     repeated_by_sdk,
 )
 from tests.support.records import LATER
-from tests.support.tables import create_tables
+from tests.support.tables import PARTS, create_ledger, delete_ledger, ledger_on
 
 pytestmark = pytest.mark.emulator
 
@@ -52,14 +53,16 @@ class Time:
 
 
 class Fixture:
-    def __init__(self, client: Any, table: str) -> None:
+    """``prefix``: of the names of its three tables."""
+
+    def __init__(self, client: Any, prefix: str) -> None:
         self.client = client
-        self.table = table
-        self.sound = DynamoLedger(client, table)
+        self.prefix = prefix
+        self.sound = ledger_on(client, prefix)
 
     def faulty(self, **faults: Any) -> tuple[DynamoLedger, Faulty]:
         client = Faulty(self.client, faults)
-        ledger = DynamoLedger(client, self.table, pacing=Time().pacing())  # type: ignore[arg-type]  # stands for the client
+        ledger = ledger_on(client, self.prefix, pacing=Time().pacing())  # type: ignore[arg-type]  # stands for the client
         return ledger, client
 
 
@@ -73,9 +76,9 @@ def client(aws_endpoint: str) -> Iterator[Any]:
 @pytest.fixture
 def stack(client: Any) -> Iterator[Fixture]:
     name = f"faults-{uuid.uuid4().hex}"
-    create_tables(client, ledger=name)
+    create_ledger(client, name)
     yield Fixture(client, name)
-    client.delete_table(TableName=name)
+    delete_ledger(client, name)
 
 
 def publish(ledger: DynamoLedger, key: DocumentKey = KEY) -> None:
@@ -185,7 +188,14 @@ WRITES: Mapping[str, tuple[Write, Write]] = {
 
 
 def contents(stack: Fixture) -> list[dict[str, Any]]:
-    items = stack.client.scan(TableName=stack.table, ConsistentRead=True)["Items"]
+    """Of all three tables, without the marks of who wrote."""
+    items = [
+        item
+        for part in PARTS
+        for item in stack.client.scan(TableName=f"{stack.prefix}-{part}", ConsistentRead=True)[
+            "Items"
+        ]
+    ]
     for item in items:
         item.pop("tok", None)
     return sorted(items, key=lambda item: (item["pk"]["S"], item["sk"]["S"]))
@@ -197,7 +207,7 @@ def expected(
 ) -> Iterator[Callable[[str], tuple[object, list[dict[str, Any]]]]]:
     """What a write returns and leaves when nothing goes wrong."""
     name = f"sound-{uuid.uuid4().hex}"
-    create_tables(client, ledger=name)
+    create_ledger(client, name)
     sound = Fixture(client, name)
 
     def run(write: str) -> tuple[object, list[dict[str, Any]]]:
@@ -206,7 +216,7 @@ def expected(
         return act(sound.sound), contents(sound)
 
     yield run
-    client.delete_table(TableName=name)
+    delete_ledger(client, name)
 
 
 @pytest.mark.parametrize("write", WRITES)
@@ -343,7 +353,7 @@ def test_a_read_that_stays_throttled_is_unavailable_within_its_deadline(stack: F
     clock = Time()
     client = Faulty(stack.client, {"batch_get_item": repeat(THROTTLED)})
     pacing = replace(clock.pacing(), attempts=10_000, deadline_seconds=3)
-    ledger = DynamoLedger(client, stack.table, pacing=pacing)  # type: ignore[arg-type]  # stands for the client
+    ledger = ledger_on(client, stack.prefix, pacing=pacing)  # type: ignore[arg-type]  # stands for the client
     with pytest.raises(Unavailable) as unavailable:
         ledger_view(ledger)
     assert unavailable.value.code == "ledger-unavailable"
@@ -356,13 +366,14 @@ def test_unprocessed_keys_are_asked_for_again_until_the_deadline(stack: Fixture)
     publish(stack.sound)
 
     def half(call: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-        request = arguments["RequestItems"][stack.table]
-        keys = request["Keys"]
-        now, later = keys[: len(keys) // 2], keys[len(keys) // 2 :]
-        reply = (
-            call(RequestItems={stack.table: request | {"Keys": now}}) if now else {"Responses": {}}
-        )
-        return reply | {"UnprocessedKeys": {stack.table: request | {"Keys": later}}}
+        now, later = {}, {}
+        for table, request in arguments["RequestItems"].items():
+            keys = request["Keys"]
+            now[table] = request | {"Keys": keys[: len(keys) // 2]}
+            later[table] = request | {"Keys": keys[len(keys) // 2 :]}
+        now = {table: request for table, request in now.items() if request["Keys"]}
+        reply = call(RequestItems=now) if now else {"Responses": {}}
+        return reply | {"UnprocessedKeys": later}
 
     ledger, client = stack.faulty(batch_get_item=[half, half, half])
     assert ledger_view(ledger) == ledger_view(stack.sound)
@@ -377,9 +388,9 @@ def test_a_reply_above_sixteen_megabytes_comes_in_pieces(aws_credentials: None) 
     """The emulator never leaves keys unprocessed; moto stops at 16 MB, as the service does."""
     with mock_aws():
         client = connect()
-        create_tables(client, ledger="ledger")
+        create_ledger(client, "custody")
         faulty = Faulty(client, {})
-        ledger = DynamoLedger(faulty, "ledger")  # type: ignore[arg-type]  # stands for the client
+        ledger = ledger_on(faulty, "custody")  # type: ignore[arg-type]  # stands for the client
         ledger.put_key(records.key())
         keys = [DocumentKey("acme", f"d{number}") for number in range(90)]
         for key in keys:
@@ -434,7 +445,7 @@ def test_a_table_that_cannot_answer_is_never_an_empty_answer(stack: Fixture, fau
 
 
 def test_a_table_that_is_not_there_is_unavailable(stack: Fixture) -> None:
-    ledger = DynamoLedger(stack.client, f"none-{uuid.uuid4().hex}")
+    ledger = ledger_on(stack.client, f"none-{uuid.uuid4().hex}")
     with pytest.raises(Unavailable):
         ledger.ping()
 
@@ -460,7 +471,9 @@ def test_a_damaged_item_is_an_error_not_a_guess(stack: Fixture) -> None:
     publish(stack.sound)
     item = next(item for item in contents(stack) if item["sk"]["S"] == "HEAD")
     for damage in ("", "{}", item["body"]["S"].replace('"ACTIVE"', '"LIVE"')):
-        stack.client.put_item(TableName=stack.table, Item={**item, "body": {"S": damage}})
+        stack.client.put_item(
+            TableName=f"{stack.prefix}-ledger", Item={**item, "body": {"S": damage}}
+        )
         reads: list[Callable[[], object]] = [
             lambda: stack.sound.head(KEY),
             lambda: ledger_view(stack.sound),
@@ -480,10 +493,57 @@ def test_every_search_reads_another_copy_of_the_control_item(stack: Fixture) -> 
     read = {
         key["pk"]["S"]
         for _, arguments in client.calls
-        for key in arguments["RequestItems"][stack.table]["Keys"]
+        for key in arguments["RequestItems"][f"{stack.prefix}-trust"]["Keys"]
         if key["sk"]["S"] == "CONTROL"
     }
     assert len(read) == 8
+
+
+def test_a_view_is_one_call_over_both_of_its_tables(stack: Fixture) -> None:
+    stack.sound.put_key(records.key())
+    publish(stack.sound)
+    ledger, client = stack.faulty()
+    keys = [KEY, *(DocumentKey("acme", f"d{number}") for number in range(95))]
+    assert ledger.view("acme", "ann", keys, [WIKI]).heads.keys() == {KEY}
+    ((method, arguments),) = client.calls
+    assert method == "batch_get_item"
+    asked = {table: len(each["Keys"]) for table, each in arguments["RequestItems"].items()}
+    assert asked == {f"{stack.prefix}-trust": 4, f"{stack.prefix}-ledger": 96}
+    client.calls.clear()
+    keys.append(DocumentKey("acme", "d95"))  # 101 keys: one more than a call takes
+    assert ledger.view("acme", "ann", keys, [WIKI]).heads.keys() == {KEY}
+    sizes = [
+        sum(len(each["Keys"]) for each in arguments["RequestItems"].values())
+        for _, arguments in client.calls
+    ]
+    assert sorted(sizes) == [50, 51]
+
+
+def test_each_kind_of_item_lies_in_the_table_whose_rights_it_needs(stack: Fixture) -> None:
+    ledger = stack.sound
+    ledger.put_key(records.key())
+    ledger.put_policy_ref("acme", PolicyRef("gate", "1", "d"))
+    ledger.set_not_before("acme", "ann", LATER)
+    ledger.put_source(records.source("acme"), expected_revision=0)
+    ledger.make_page_secret()
+    DynamoPolicies(stack.client, f"{stack.prefix}-trust").put(
+        PolicyRef("gate", "1", "d"), records.envelope("s")
+    )
+    publish(ledger)
+    _tombstone(ledger)
+    ledger.put_drop(Drop(WIKI, "a.md", KEY, 0, DropState.PENDING))
+    found = {
+        part: {
+            item["sk"]["S"].partition("#")[0]
+            for item in stack.client.scan(TableName=f"{stack.prefix}-{part}")["Items"]
+        }
+        for part in PARTS
+    }
+    assert found == {
+        "trust": {"CONTROL", "TENANT", "PRINCIPAL", "SOURCE", "SECRET", "POLICY"},
+        "ledger": {"HEAD", "ERASURE"},
+        "work": {"V", "DROP"},
+    }
 
 
 def test_reads_are_strongly_consistent(stack: Fixture) -> None:
@@ -494,10 +554,9 @@ def test_reads_are_strongly_consistent(stack: Fixture) -> None:
     ledger.versions(KEY)
     ledger.find_drops("acme", "a")
     for method, arguments in client.calls:
-        request = (
-            arguments["RequestItems"][stack.table] if method == "batch_get_item" else arguments
-        )
-        assert request["ConsistentRead"] is True, method
+        batched = method == "batch_get_item"
+        requests = arguments["RequestItems"].values() if batched else [arguments]
+        assert {request["ConsistentRead"] for request in requests} == {True}, method
 
 
 def test_documents_of_one_tenant_spread_over_partitions(stack: Fixture) -> None:
@@ -506,6 +565,7 @@ def test_documents_of_one_tenant_spread_over_partitions(stack: Fixture) -> None:
         stack.sound.accept(records.draft(key), expected_revision=0)
     items = contents(stack)
     assert len({item["pk"]["S"] for item in items}) == 40
+    assert len(items) == 80  # a head and a version each
     listings = {item["gsi1pk"]["S"] for item in items if "gsi1pk" in item}
     assert len(listings) == 8
 
@@ -513,6 +573,7 @@ def test_documents_of_one_tenant_spread_over_partitions(stack: Fixture) -> None:
 def test_every_process_seals_positions_with_the_same_secret(stack: Fixture) -> None:
     """A cursor comes back to another container than the one that gave it."""
     others = [stack.faulty()[0] for _ in range(2)]
+    others[0].make_page_secret()
     assert {ledger.page_secret() for ledger in others} == {stack.sound.page_secret()}
 
 

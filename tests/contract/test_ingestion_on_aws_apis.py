@@ -9,7 +9,6 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from custody.adapters.dynamodb import DynamoLedger
 from custody.adapters.s3_objects import S3Objects
 from custody.application.erasure.request import ErasureRequest
 from custody.application.ingestion.accept_drop import DropEvent, DropResult
@@ -30,7 +29,7 @@ from tests.support.ingest_world import (
     principal,
     request,
 )
-from tests.support.tables import create_tables
+from tests.support.tables import create_ledger, ledger_on
 
 GUIDE = DocumentKey(TENANT, "guide")
 WIKI = SourceKey(TENANT, "wiki")
@@ -44,12 +43,12 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     with mock_aws():
         dynamodb = boto3.client("dynamodb", region_name="us-east-1")
-        create_tables(dynamodb, ledger="ledger")
+        create_ledger(dynamodb, "custody")
         s3 = boto3.client("s3", region_name="us-east-1")
         s3.create_bucket(Bucket=BUCKET)
         s3.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
         world = World(
-            ledger=DynamoLedger(dynamodb, "ledger"),
+            ledger=ledger_on(dynamodb, "custody"),
             objects=S3Objects(s3, BUCKET, FakeClock()),
         )
         world.source(mirror_deletes=True, default_acl=("group:staff", "user:bob"))

@@ -21,6 +21,7 @@ from custody.domain.jobs import (
     Job,
     ParseJob,
     PublishJob,
+    RejectJob,
     decode,
     encode,
 )
@@ -40,6 +41,7 @@ JOBS: tuple[Job, ...] = (
     PublishJob(KEY, 2, acl_revision=3),
     EraseJob(KEY, "erasure-1", 4),
     CleanupJob(KEY, 1),
+    RejectJob(KEY, 1, ("malformed-pdf",)),
 )
 
 
@@ -61,6 +63,10 @@ def test_the_form_is_fixed() -> None:
 def message(**changes: object) -> str:
     body = json.loads(encode(EmbedJob(KEY, 1, 0, 0, 32))) | changes
     return json.dumps({name: value for name, value in body.items() if value is not ...})
+
+
+def rejection(reasons: object) -> str:
+    return json.dumps(json.loads(encode(RejectJob(KEY, 1, ("code",)))) | {"reasons": reasons})
 
 
 @pytest.mark.parametrize(
@@ -89,6 +95,15 @@ def message(**changes: object) -> str:
         message(first=None),
         message(last=...),
         message(more=1),
+        rejection([]),
+        rejection("malformed-pdf"),
+        rejection([None]),
+        rejection([""]),
+        rejection(["A text of a document."]),
+        rejection(["two words"]),
+        rejection(["-"]),
+        rejection(["x" * 65]),
+        rejection(["code"] * 9),
     ],
 )
 def test_what_is_no_job_is_refused(body: str) -> None:
@@ -190,6 +205,7 @@ def test_each_job_goes_to_the_queue_of_its_kind(client: SQSClient, queues: dict[
     assert set(received(client, queues["publish"])) == {
         PublishJob(KEY, 2),
         PublishJob(KEY, 2, acl_revision=3),
+        RejectJob(KEY, 1, ("malformed-pdf",)),
     }
     assert set(received(client, queues["erase"])) == {
         EraseJob(KEY, "erasure-1", 4),

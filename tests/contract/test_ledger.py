@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from custody.adapters.dynamodb import DynamoLedger, Pacing, connect
+from custody.adapters.dynamodb import Pacing, connect
 from custody.application.ports import Flip, Ledger, Page
 from custody.domain.ledger.drops import Drop, DropState
 from custody.domain.ledger.erasures import Artifact, Erasure, ErasureLevel, ErasureState
@@ -26,11 +26,19 @@ from custody.domain.model import (
     VersionRecord,
     VersionState,
 )
-from custody.errors import BadRequest, Conflict, IntegrityError, Moved, NoControlItem, NotFound
+from custody.errors import (
+    BadRequest,
+    Conflict,
+    IntegrityError,
+    Moved,
+    NoControlItem,
+    NotFound,
+    Unavailable,
+)
 from custody_memory.ledger import MemoryLedger
 from tests.support import records
 from tests.support.records import LATER, NOW
-from tests.support.tables import create_tables
+from tests.support.tables import create_ledger, delete_ledger, ledger_on
 
 KEY = DocumentKey("acme", "guide")
 WIKI = SourceKey("acme", "wiki")
@@ -50,10 +58,10 @@ def make_ledger(request: pytest.FixtureRequest) -> Iterator[Callable[[], Ledger]
         cleaning.callback(client.close)
 
         def make() -> Ledger:
-            name = f"ledger-{uuid.uuid4().hex}"
-            create_tables(client, ledger=name)
-            cleaning.callback(client.delete_table, TableName=name)
-            return DynamoLedger(client, name, pacing=PATIENT)
+            prefix = f"custody-{uuid.uuid4().hex}"
+            create_ledger(client, prefix)
+            cleaning.callback(delete_ledger, client, prefix)
+            return ledger_on(client, prefix, pacing=PATIENT)
 
         yield make
 
@@ -732,12 +740,23 @@ def test_sources_are_listed_in_pages_of_one_tenant(ledger: Ledger) -> None:
 def test_everybody_seals_positions_with_the_same_secret(
     make_ledger: Callable[[], Ledger],
 ) -> None:
-    ledger = make_ledger()
+    ledger, other = make_ledger(), make_ledger()
     with ThreadPoolExecutor(8) as threads:
+        for _ in threads.map(lambda _: ledger.make_page_secret(), range(16)):
+            pass
         found = set(threads.map(lambda _: ledger.page_secret(), range(16)))
     assert len(found) == 1
-    assert len(found.pop()) == 32
-    assert ledger.page_secret() != make_ledger().page_secret()
+    assert len(next(iter(found))) == 32
+    other.make_page_secret()
+    assert other.page_secret() not in found
+    ledger.make_page_secret()
+    assert ledger.page_secret() in found
+
+
+def test_without_a_secret_no_position_can_be_sealed(ledger: Ledger) -> None:
+    with pytest.raises(Unavailable) as unavailable:
+        ledger.page_secret()
+    assert unavailable.value.code == "policy-unavailable"
 
 
 def walk(ledger: Ledger, tenant: str = "acme", limit: int = 3, **filters: str) -> list[Head]:

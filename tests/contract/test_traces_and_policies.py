@@ -22,7 +22,7 @@ from custody_memory.traces import MemoryTraces
 from tests.support import records
 from tests.support.faulty import Fault, Faulty, lost_reply, lost_request, refused
 from tests.support.records import NOW
-from tests.support.tables import create_tables
+from tests.support.tables import create_table, create_traces
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -45,7 +45,8 @@ def dynamo(aws_endpoint: str) -> Iterator[tuple[DynamoDBClient, str, str]]:
     client = connect(endpoint_url=aws_endpoint, read_timeout=60)
     mark = uuid.uuid4().hex
     names = (f"policies-{mark}", f"traces-{mark}")
-    create_tables(client, ledger=names[0], traces=names[1])
+    create_table(client, names[0])
+    create_traces(client, names[1])
     yield client, *names
     for name in names:
         client.delete_table(TableName=name)

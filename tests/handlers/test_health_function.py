@@ -17,7 +17,9 @@ def test_health_needs_no_token_and_tells_each_dependency(down: bool) -> None:
     body = json.loads(response["body"])
     assert response["statusCode"] == (503 if down else 200)
     assert body["dependencies"] == {
+        "trust": "ok",
         "ledger": "ok",
+        "work": "ok",
         "index": "unavailable" if down else "ok",
     }
     assert "does not answer" not in response["body"]

@@ -70,6 +70,7 @@ EXPECTED = {
     "embed/malformed": [1, 2],
     "embed/other-queue": [1],
     "publish/job": [],
+    "publish/reject": [],
     "publish/acl": [],
     "publish/mixed": [1, 3],
     "publish/unknown-document": [],
@@ -174,7 +175,9 @@ def test_a_fault_that_nobody_foresaw_brings_only_its_own_message_back() -> None:
         done.extend(jobs)
         return ()
 
-    handler = load("publish").batches.handler(lambda: SimpleNamespace(publish=work))
+    handler = load("publish").batches.handler(
+        lambda: SimpleNamespace(publish=work, close_rejected=lambda jobs: ())
+    )
     jobs = [PublishJob(GUIDE, version) for version in (1, 2, 3)]
     given = event("publish/job")
     records = [
@@ -183,6 +186,16 @@ def test_a_fault_that_nobody_foresaw_brings_only_its_own_message_back() -> None:
     reply = handler({"Records": records}, None)
     assert reply == {"batchItemFailures": [{"itemIdentifier": "2"}]}
     assert [job.version for job in done] == [1, 3]
+
+
+def test_a_reject_job_closes_the_version_that_waits(invoke: Any, world: World) -> None:
+    _prepare(world, "publish/reject")
+    assert invoke("publish/reject") == []
+    record = world.ledger.version(GUIDE, 1)
+    assert record is not None
+    assert (record.state, record.reasons) == (VersionState.REJECTED, ("malformed-pdf",))
+    assert invoke("publish/job") == []
+    assert world.texts() == set()
 
 
 def test_one_refresh_serves_a_whole_batch(world: World) -> None:

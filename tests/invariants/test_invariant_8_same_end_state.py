@@ -15,18 +15,25 @@ import pytest
 from custody.application.erasure.request import ErasureRequest
 from custody.application.ingestion.accept_drop import DropEvent
 from custody.application.ingestion.change_acl import AclRequest
-from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, Job, ParseJob, PublishJob
+from custody.domain.jobs import Job
 from custody.domain.ledger.erasures import ErasureState
 from custody.domain.model import DocumentKey
 from custody.domain.provenance.identifiers import drop_document_id
 from custody.errors import CustodyError
-from tests.support.ingest_world import TENANT, WRITER, Crash, World, lines, principal, request
+from tests.support.ingest_world import (
+    KINDS,
+    TENANT,
+    WRITER,
+    Crash,
+    World,
+    lines,
+    principal,
+    request,
+)
 
 GUIDE = DocumentKey(TENANT, "guide")
 DROP = DocumentKey(TENANT, drop_document_id("wiki", "a.txt"))
 BOB = principal("bob")
-
-_KINDS = (ParseJob, EmbedJob, PublishJob, EraseJob, CleanupJob)
 
 type Step = Callable[[World], object]
 
@@ -61,7 +68,7 @@ def _drain(world: World, shuffle: random.Random | None) -> None:
     """Deliver what is waiting, in order or not, each job again after a crash."""
     waiting: list[Job] = []
     for _ in range(10_000):
-        world.queue.drain(dict.fromkeys(_KINDS, waiting.append))
+        world.queue.drain(dict.fromkeys(KINDS, waiting.append))
         if not waiting:
             return
         job = waiting.pop(shuffle.randrange(len(waiting)) if shuffle else 0)
@@ -158,6 +165,14 @@ SCENARIOS = {
     "pair": lambda: Scenario(dropped("a.txt.metadata.json", SIDECAR), dropped("a.txt", b"one")),
     "broken-pair": lambda: Scenario(dropped("a.txt", b"one"), dropped("a.txt.metadata.json", b"{")),
     "refused": lambda: Scenario(dropped("a.txt", b"one"), dropped("a.txt", b"!reject bad")),
+    "refused-at-once": lambda: Scenario(dropped("a.txt", b"!reject bad")),
+    "refused-then-good": lambda: Scenario(
+        dropped("a.txt", b"!reject bad"), dropped("a.txt", b"one")
+    ),
+    "refused-and-erased": lambda: Scenario(
+        dropped("a.txt", b"!reject bad"), erased(DROP.document_id)
+    ),
+    "refused-by-api": lambda: Scenario(post("a"), post("!reject bad")),
     "mirrored": lambda: Scenario(dropped("a.txt", b"one"), undropped("a.txt")),
     "dropped-again": lambda: Scenario(
         dropped("a.txt", b"one"), undropped("a.txt"), dropped("a.txt", b"one")

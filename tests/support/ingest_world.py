@@ -26,7 +26,15 @@ from custody.application.ports import Authorizer, Block, Matrix, ParsedDocument
 from custody.application.reading.evidence_check import EvidenceCheck
 from custody.bootstrap import Service
 from custody.domain.index.candidates import Vector
-from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, Job, ParseJob, PublishJob
+from custody.domain.jobs import (
+    CleanupJob,
+    EmbedJob,
+    EraseJob,
+    Job,
+    ParseJob,
+    PublishJob,
+    RejectJob,
+)
 from custody.domain.model import Chunk, Outcome, Principal, Scope, SourceKey
 from custody.errors import Rejected
 from custody_memory.jobs import MemoryJobs
@@ -39,6 +47,7 @@ from tests.support.memory_index import MemoryIndex
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TENANT = "acme"
 ALL = frozenset(scope.value for scope in Scope)
+KINDS = (ParseJob, EmbedJob, PublishJob, RejectJob, EraseJob, CleanupJob)
 
 
 def principal(
@@ -208,6 +217,7 @@ class World:
         self.signer = _signer()
         self.check = _check()
         self.ledger.put_key(self.signer.verification_key())
+        self.ledger.make_page_secret()
         self._sequence = itertools.count(1)
         self.identifiers = CountingIdentifiers()
         self._build()
@@ -238,6 +248,7 @@ class World:
         self.change_acl, self.erasures = service.change_acl, service.erasures
         self.parse, self.embed = service.parse, service.embed
         self.publish, self.clean_up_superseded = service.publish, service.clean_up_superseded
+        self.close_rejected = service.close_rejected
         self.propagate_erasure = service.propagate_erasure
         self.while_waiting: Callable[[], object] = self.work
 
@@ -280,9 +291,11 @@ class World:
 
     def handle(self, job: Job) -> None:
         """What the function of this job's queue does with it."""
-        failures: Sequence[Failure[PublishJob] | Failure[EmbedJob]] = ()
+        failures: Sequence[Failure[PublishJob] | Failure[RejectJob] | Failure[EmbedJob]] = ()
         if isinstance(job, PublishJob):
             failures = self.publish([job])
+        elif isinstance(job, RejectJob):
+            failures = self.close_rejected([job])
         elif isinstance(job, EmbedJob):
             failures = self.embed([job])
         elif isinstance(job, ParseJob):
@@ -296,9 +309,7 @@ class World:
 
     def work(self) -> None:
         """Drain the queues in order."""
-        self.queue.drain(
-            dict.fromkeys((ParseJob, EmbedJob, PublishJob, EraseJob, CleanupJob), self.handle)
-        )
+        self.queue.drain(dict.fromkeys(KINDS, self.handle))
 
     def deliver(self, *events: DropEvent) -> list[DropOutcome]:
         outcomes = []

@@ -283,7 +283,7 @@ class ServiceOfFixedPolicies(Service):
     def retriever(self) -> Retriever:
         return Retriever(
             index=self._ports.index,
-            ledger=self._ports.ledger,
+            ledger=self._ports.heads,
             check=self.check,
             policies=self._fixed,
             leg_weights=self._limits.leg_weights,

@@ -1,45 +1,85 @@
-"""The ledger's and the traces' tables, as the template defines them."""
+"""The tables of the ledger and of the traces, as the template defines them."""
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+from custody.adapters.dynamodb import DynamoLedger, Pacing, Table
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
+PARTS = ("trust", "ledger", "work")
 
-def create_tables(client: DynamoDBClient, *, ledger: str, traces: str | None = None) -> None:
-    client.create_table(
-        TableName=ledger,
-        BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=[
-            {"AttributeName": name, "AttributeType": "S"}
-            for name in ("pk", "sk", "gsi1pk", "gsi1sk")
+
+def create_ledger(client: DynamoDBClient, prefix: str) -> None:
+    """``<prefix>-trust``, ``<prefix>-ledger`` and ``<prefix>-work``."""
+    create_table(client, f"{prefix}-trust", listed=("st",))
+    create_table(client, f"{prefix}-ledger", listed=("st", "nm"))
+    create_table(client, f"{prefix}-work")
+
+
+def delete_ledger(client: DynamoDBClient, prefix: str) -> None:
+    for part in PARTS:
+        client.delete_table(TableName=f"{prefix}-{part}")
+
+
+def table(
+    client: DynamoDBClient,
+    name: str,
+    *,
+    pacing: Pacing | None = None,
+    new_token: Callable[[], str] = lambda: uuid.uuid4().hex,
+) -> Table:
+    return Table(client, name, code="ledger-unavailable", pacing=pacing, new_token=new_token)
+
+
+def ledger_on(
+    client: DynamoDBClient,
+    prefix: str,
+    *,
+    pacing: Pacing | None = None,
+    new_token: Callable[[], str] = lambda: uuid.uuid4().hex,
+) -> DynamoLedger:
+    trust, ledger, work = (
+        table(client, f"{prefix}-{part}", pacing=pacing, new_token=new_token) for part in PARTS
+    )
+    return DynamoLedger(trust, ledger, work)
+
+
+def create_table(client: DynamoDBClient, name: str, *, listed: tuple[str, ...] = ()) -> None:
+    """``listed``: what its listing index projects; none where nothing is listed."""
+    keys = ("pk", "sk", "gsi1pk", "gsi1sk") if listed else ("pk", "sk")
+    index = {
+        "IndexName": "gsi1",
+        "KeySchema": [
+            {"AttributeName": "gsi1pk", "KeyType": "HASH"},
+            {"AttributeName": "gsi1sk", "KeyType": "RANGE"},
         ],
+        "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(listed)},
+    }
+    client.create_table(
+        TableName=name,
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"} for key in keys],
         KeySchema=[
             {"AttributeName": "pk", "KeyType": "HASH"},
             {"AttributeName": "sk", "KeyType": "RANGE"},
         ],
-        GlobalSecondaryIndexes=[
-            {
-                "IndexName": "gsi1",
-                "KeySchema": [
-                    {"AttributeName": "gsi1pk", "KeyType": "HASH"},
-                    {"AttributeName": "gsi1sk", "KeyType": "RANGE"},
-                ],
-                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["st", "nm"]},
-            }
-        ],
+        **({"GlobalSecondaryIndexes": [index]} if listed else {}),  # type: ignore[arg-type]  # a literal's type is wider
     )
-    if traces is None:
-        return
+
+
+def create_traces(client: DynamoDBClient, name: str) -> None:
     client.create_table(
-        TableName=traces,
+        TableName=name,
         BillingMode="PAY_PER_REQUEST",
         AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
         KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
     )
     client.update_time_to_live(
-        TableName=traces,
+        TableName=name,
         TimeToLiveSpecification={"AttributeName": "expires_at", "Enabled": True},
     )

@@ -100,19 +100,19 @@ class Batches[S](_Reporting):
 
 
 class JobBatches[S, J: Job](_Reporting):
-    """A queue function whose messages are worked on together. ``work`` takes the jobs of a batch
+    """A queue function whose messages, of these ``kinds``, are worked on together. ``work`` takes the jobs of a batch
     and returns those that must come again; ``counts`` are a done job's metrics. Where it raises,
     each job is tried again for itself, so that only the one at fault comes again."""
 
     def __init__(
         self,
         function: str,
-        kind: type[J],
+        kinds: tuple[type[J], ...],
         work: Callable[[S, Sequence[J]], Iterable[Failure[J]]],
         counts: Callable[[J], Counts] | None = None,
     ) -> None:
         super().__init__(function)
-        self._kind = kind
+        self._kinds = kinds
         self._work = work
         self._counts = counts
 
@@ -126,7 +126,7 @@ class JobBatches[S, J: Job](_Reporting):
             together = self._together(failed, self._readable(event))
 
             def message(record: SQSRecord) -> Counts | None:
-                job = job_of(record.body, self._kind)
+                job = job_of(record.body, *self._kinds)
                 errors = failed([job]) if together is None else together
                 if job in errors:
                     raise errors[job]
@@ -150,7 +150,7 @@ class JobBatches[S, J: Job](_Reporting):
         jobs = []
         for record in event.get("Records", ()):
             try:
-                jobs.append(job_of(str(record.get("body", "")), self._kind))
+                jobs.append(job_of(str(record.get("body", "")), *self._kinds))
             except IntegrityError:
                 continue  # refused and told of afterwards, message by message
         return jobs

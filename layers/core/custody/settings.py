@@ -24,8 +24,16 @@ class _Group(BaseSettings):
     )
 
 
+class TrustSettings(_Group):
+    trust_table: Name
+
+
 class LedgerSettings(_Group):
     ledger_table: Name
+
+
+class WorkSettings(_Group):
+    work_table: Name
 
 
 class TraceSettings(_Group):
@@ -147,7 +155,9 @@ SETTINGS_OF_FUNCTION: dict[str, tuple[type[_Group], ...]] = {
     "authorize": (TokenSettings,),
     "documents": (
         PrincipalSettings,
+        TrustSettings,
         LedgerSettings,
+        WorkSettings,
         IdempotencySettings,
         BucketSettings,
         IndexSettings,
@@ -157,7 +167,9 @@ SETTINGS_OF_FUNCTION: dict[str, tuple[type[_Group], ...]] = {
         WaitSettings,
     ),
     "accept": (
+        TrustSettings,
         LedgerSettings,
+        WorkSettings,
         BucketSettings,
         IndexSettings,
         ParseQueueSettings,
@@ -165,10 +177,19 @@ SETTINGS_OF_FUNCTION: dict[str, tuple[type[_Group], ...]] = {
         EraseQueueSettings,
         ObjectSettings,
     ),
-    "parse": (LedgerSettings, BucketSettings, ModelSettings, EmbedQueueSettings, ObjectSettings),
-    "embed": (LedgerSettings, BucketSettings, ModelSettings, PublishQueueSettings),
+    "parse": (
+        WorkSettings,
+        BucketSettings,
+        ModelSettings,
+        EmbedQueueSettings,
+        PublishQueueSettings,
+        ObjectSettings,
+    ),
+    "embed": (WorkSettings, BucketSettings, ModelSettings, PublishQueueSettings),
     "publish": (
+        TrustSettings,
         LedgerSettings,
+        WorkSettings,
         BucketSettings,
         IndexSettings,
         SigningSettings,
@@ -176,6 +197,7 @@ SETTINGS_OF_FUNCTION: dict[str, tuple[type[_Group], ...]] = {
     ),
     "query": (
         PrincipalSettings,
+        TrustSettings,
         LedgerSettings,
         TraceSettings,
         IndexSettings,
@@ -184,18 +206,32 @@ SETTINGS_OF_FUNCTION: dict[str, tuple[type[_Group], ...]] = {
     ),
     "gate": (
         PrincipalSettings,
+        TrustSettings,
         LedgerSettings,
+        WorkSettings,
         TraceSettings,
         IndexSettings,
         ModelSettings,
         RankingSettings,
         BucketSettings,
     ),
-    "erase": (PrincipalSettings, LedgerSettings, IdempotencySettings, EraseQueueSettings),
-    "propagate": (LedgerSettings, BucketSettings, IndexSettings),
-    "govern": (PrincipalSettings, LedgerSettings, IdempotencySettings),
-    "health": (LedgerSettings, IndexSettings),
-    "bootstrap": (LedgerSettings, SigningSettings, PolicyKeySettings),
+    "erase": (
+        PrincipalSettings,
+        TrustSettings,
+        LedgerSettings,
+        IdempotencySettings,
+        EraseQueueSettings,
+    ),
+    "propagate": (LedgerSettings, WorkSettings, BucketSettings, IndexSettings),
+    "govern": (PrincipalSettings, TrustSettings, IdempotencySettings),
+    "health": (TrustSettings, LedgerSettings, WorkSettings, IndexSettings),
+    "bootstrap": (
+        TrustSettings,
+        LedgerSettings,
+        WorkSettings,
+        SigningSettings,
+        PolicyKeySettings,
+    ),
 }
 
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from custody.application.ports import Page
+from custody.errors import Unavailable
 from custody_memory.ledger.state import State
 
 
 class MemoryPageSecrets(State):
     def page_secret(self) -> bytes:
+        if self._page_secret is None:
+            raise Unavailable(
+                "No deployment has made the secret of page cursors.", code="policy-unavailable"
+            )
         return self._page_secret
 
 

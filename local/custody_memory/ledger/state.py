@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -35,7 +34,7 @@ class State:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._page_secret = secrets.token_bytes(32)
+        self._page_secret: bytes | None = None
         self._keys: dict[str, VerificationKey] = {}
         self._policies: dict[str, PolicyRef] = {}
         self._service_epoch = 0

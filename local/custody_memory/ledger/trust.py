@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from datetime import datetime
 
 from custody.domain.ledger import transitions
@@ -52,6 +53,10 @@ class MemoryTrust(State):
             own = self._tenants.get(tenant)
             if own is None or own.trust_domains != trust_domains:
                 self._tenant(tenant).trust_domains = trust_domains
+
+    def make_page_secret(self) -> None:
+        with self._lock:
+            self._page_secret = self._page_secret or secrets.token_bytes(32)
 
     def _service_changed(self) -> None:
         self._service_epoch += 1

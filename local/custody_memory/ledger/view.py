@@ -9,6 +9,11 @@ from custody_memory.ledger.trust import MemoryTrust
 
 
 class MemoryView(MemoryTrust):
+    def trust_view(
+        self, tenant: str, subject: str, sources: Collection[SourceKey] = ()
+    ) -> LedgerView:
+        return self.view(tenant, subject, (), sources)
+
     def view(
         self,
         tenant: str,

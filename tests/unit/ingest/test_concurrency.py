@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
-from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, Job, ParseJob, PublishJob
+from custody.domain.jobs import Job
 from custody.domain.model import DocumentKey, VersionState
 from custody.domain.provenance.identifiers import drop_document_id
 from custody.errors import CustodyError
-from tests.support.ingest_world import TENANT, WRITER, World, request
+from tests.support.ingest_world import KINDS, TENANT, WRITER, World, request
 
 GUIDE = DocumentKey(TENANT, "guide")
-KINDS = (ParseJob, EmbedJob, PublishJob, EraseJob, CleanupJob)
 
 
 def until_done(action: Callable[[], object]) -> None:

@@ -466,6 +466,7 @@ def test_a_model_that_changes_midway_rejects_the_version(world: World) -> None:
     world.handle(first)
     world.use_model("words-2")
     world.handle(second)
+    world.work()
     assert world.ledger.version(GUIDE, 1).reasons == ("model-revision-changed",)  # type: ignore[union-attr]  # it is there
 
 

@@ -13,7 +13,7 @@ from custody.application.governance.source_registry import SourceRequest
 from custody.application.ingestion.accept_drop import DropEvent
 from custody.application.ingestion.change_acl import AclRequest
 from custody.application.races import ATTEMPTS
-from custody.domain.jobs import ParseJob, PublishJob
+from custody.domain.jobs import PublishJob, RejectJob
 from custody.domain.ledger import transitions
 from custody.domain.ledger.drops import DropState
 from custody.domain.model import Acl, DocumentKey, SourceKey
@@ -226,7 +226,7 @@ def test_a_drop_that_moves_each_time_is_given_up_and_the_job_comes_again(
     monkeypatch.setattr(world.ledger, "put_drop", late)
     drop = world.ledger.drop(WIKI, "a.txt")
     assert drop is not None
-    job = ParseJob(drop.document, 1)
+    job = RejectJob(drop.document, 1, ("malformed-pdf",))
     with pytest.raises(Conflict) as lost:
         world.handle(job)
     assert late.tries == ATTEMPTS

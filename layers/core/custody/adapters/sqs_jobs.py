@@ -18,6 +18,7 @@ from custody.domain.jobs import (
     Job,
     ParseJob,
     PublishJob,
+    RejectJob,
     encode,
     kind_of,
 )
@@ -54,7 +55,7 @@ def connect(
 
 class SqsJobs:
     """Queue URLs by kind; one that a function may not send to is None. Erasures and clean-ups
-    share the erase queue."""
+    share the erase queue, publications and rejections the publish queue."""
 
     def __init__(
         self,
@@ -72,6 +73,7 @@ class SqsJobs:
             ParseJob: parse,
             EmbedJob: embed,
             PublishJob: publish,
+            RejectJob: publish,
             EraseJob: erase,
             CleanupJob: erase,
         }

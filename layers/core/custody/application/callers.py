@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from custody.application.ports import LedgerReads
+from custody.application.ports import LedgerReads, TrustReads
 from custody.domain.ledger import access, sources
 from custody.domain.model import (
     PUBLIC_TENANT,
@@ -46,7 +46,21 @@ def view_for(
 ) -> LedgerView:
     """One consistent read. Raises Unauthenticated(token-revoked) when the caller's access was cut
     after the token was issued."""
-    read = ledger.view(principal.tenant, principal.subject, documents, source_keys)
+    return _of_valid_token(
+        principal, ledger.view(principal.tenant, principal.subject, documents, source_keys)
+    )
+
+
+def trust_view_for(
+    trust: TrustReads, principal: Principal, source_keys: tuple[SourceKey, ...] = ()
+) -> LedgerView:
+    """``view_for`` where no document is asked for. Raises the same."""
+    return _of_valid_token(
+        principal, trust.trust_view(principal.tenant, principal.subject, source_keys)
+    )
+
+
+def _of_valid_token(principal: Principal, read: LedgerView) -> LedgerView:
     if access.token_is_void(principal, read.not_before):
         raise Unauthenticated("The token has been revoked.", code="token-revoked")
     return read

@@ -22,12 +22,15 @@ from custody.errors import ConfigurationError
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
+    from custody.adapters.dynamodb import Table
     from custody.application.idempotency import Idempotency
     from custody.application.ports import (
         Authorizer,
         Chunker,
         Embedder,
+        Erasing,
         EvidenceIndex,
+        Heads,
         Jobs,
         Ledger,
         ObjectStore,
@@ -35,7 +38,9 @@ if TYPE_CHECKING:
         PolicyStore,
         Signer,
         TraceStore,
+        Trust,
         Verifier,
+        Work,
     )
     from custody.domain.text.embedding_model import EmbeddingModel
 
@@ -69,17 +74,58 @@ class EnvironmentPorts:
             jwks_url=chosen.jwks_url,
         )
 
+    def _table(self, name: str) -> Table:
+        from custody.adapters.dynamodb import Table
+
+        return Table(self._dynamodb, name, code="ledger-unavailable")
+
+    @cached_property
+    def _trust(self) -> Table:
+        return self._table(self._env(env.TrustSettings).trust_table)
+
+    @cached_property
+    def _ledger(self) -> Table:
+        return self._table(self._env(env.LedgerSettings).ledger_table)
+
+    @cached_property
+    def _work(self) -> Table:
+        return self._table(self._env(env.WorkSettings).work_table)
+
+    @cached_property
+    def trust(self) -> Trust:
+        from custody.adapters.dynamodb import DynamoTrust
+
+        return DynamoTrust(self._trust)
+
+    @cached_property
+    def heads(self) -> Heads:
+        from custody.adapters.dynamodb import DynamoHeads
+
+        return DynamoHeads(self._trust, self._ledger)
+
+    @cached_property
+    def work(self) -> Work:
+        from custody.adapters.dynamodb import DynamoWork
+
+        return DynamoWork(self._work)
+
+    @cached_property
+    def erasing(self) -> Erasing:
+        from custody.adapters.dynamodb import DynamoErasing
+
+        return DynamoErasing(self._ledger, self._work)
+
     @cached_property
     def ledger(self) -> Ledger:
         from custody.adapters.dynamodb import DynamoLedger
 
-        return DynamoLedger(self._dynamodb, self._env(env.LedgerSettings).ledger_table)
+        return DynamoLedger(self._trust, self._ledger, self._work)
 
     @cached_property
     def policies(self) -> PolicyStore:
         from custody.adapters.dynamodb import DynamoPolicies
 
-        return DynamoPolicies(self._dynamodb, self._env(env.LedgerSettings).ledger_table)
+        return DynamoPolicies(self._dynamodb, self._env(env.TrustSettings).trust_table)
 
     @cached_property
     def traces(self) -> TraceStore:

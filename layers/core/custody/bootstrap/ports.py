@@ -13,7 +13,9 @@ if TYPE_CHECKING:
         Chunker,
         Clock,
         Embedder,
+        Erasing,
         EvidenceIndex,
+        Heads,
         Identifiers,
         Jobs,
         Ledger,
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
         PolicyStore,
         Signer,
         TraceStore,
+        Trust,
         Verifier,
+        Work,
     )
     from custody.domain.model import Leg
 
@@ -37,7 +41,18 @@ class Ports(Protocol):
     @property
     def authorizer(self) -> Authorizer: ...
     @property
-    def ledger(self) -> Ledger: ...
+    def trust(self) -> Trust: ...
+    @property
+    def heads(self) -> Heads: ...
+    @property
+    def work(self) -> Work: ...
+    @property
+    def erasing(self) -> Erasing: ...
+    @property
+    def ledger(self) -> Ledger:
+        """All of the four: for whoever may hold all of their tables."""
+        ...
+
     @property
     def index(self) -> EvidenceIndex: ...
     @property

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from custody.application.ingestion.accept_drop import AcceptDrop
     from custody.application.ingestion.change_acl import ChangeAcl
     from custody.application.ingestion.clean_up import CleanUpSuperseded
+    from custody.application.ingestion.close_rejected import CloseRejected
     from custody.application.ingestion.embed import Embed
     from custody.application.ingestion.parse import Parse
     from custody.application.ingestion.post_document import PostDocument
@@ -82,7 +83,7 @@ class Service:
 
         return Retriever(
             index=self._ports.index,
-            ledger=self._ports.ledger,
+            ledger=self._ports.heads,
             check=self.check,
             policies=self.active_policies,
             leg_weights=self._limits.leg_weights,
@@ -92,13 +93,13 @@ class Service:
     def _cursors(self) -> Cursors:
         from custody.adapters.sealed_cursors import SealedCursors
 
-        return SealedCursors(self._ports.ledger.page_secret)
+        return SealedCursors(self._ports.trust.page_secret)
 
     @cached_property
     def _rejecting(self) -> Rejecting:
         from custody.application.ingestion.rejecting import Rejecting
 
-        return Rejecting(self._ports.ledger, self._ports.objects, self._ports.clock)
+        return Rejecting(self._ports.objects, self._ports.clock)
 
     @cached_property
     def _waiting(self) -> Waiting:
@@ -110,7 +111,7 @@ class Service:
         from custody.application.erasure.tombstone import Tombstone
 
         ports = self._ports
-        return Tombstone(ports.ledger, jobs, ports.clock, ports.identifiers)
+        return Tombstone(ports.heads, jobs, ports.clock, ports.identifiers)
 
     # --- ingestion --------------------------------------------------------------------------------
 
@@ -126,14 +127,14 @@ class Service:
     def post_document(self) -> PostDocument:
         from custody.application.ingestion.post_document import PostDocument
 
-        return PostDocument(self.accept, self._ports.ledger, self._ports.index, self._waiting)
+        return PostDocument(self.accept, self._ports.work, self._ports.index, self._waiting)
 
     @cached_property
     def change_acl(self) -> ChangeAcl:
         from custody.application.ingestion.change_acl import ChangeAcl
 
         ports = self._ports
-        return ChangeAcl(ports.ledger, ports.jobs("publish"), self._waiting)
+        return ChangeAcl(ports.heads, ports.jobs("publish"), self._waiting)
 
     @cached_property
     def uploads(self) -> Uploads:
@@ -163,15 +164,16 @@ class Service:
     @cached_property
     def parse(self) -> Parse:
         from custody.application.ingestion.parse import Parse
+        from custody.application.ingestion.rejecting import RejectingVersion
 
         ports = self._ports
         return Parse(
-            ledger=ports.ledger,
+            ledger=ports.work,
             objects=ports.objects,
             parser=ports.parser,
             chunker=ports.chunker,
-            jobs=ports.jobs("embed"),
-            rejecting=self._rejecting,
+            jobs=ports.jobs("embed", "publish"),
+            rejecting=RejectingVersion(ports.work, self._rejecting),
             max_object_bytes=self._limits.max_object_bytes,
         )
 
@@ -180,9 +182,7 @@ class Service:
         from custody.application.ingestion.embed import Embed
 
         ports = self._ports
-        return Embed(
-            ports.ledger, ports.objects, ports.embedder, ports.jobs("publish"), self._rejecting
-        )
+        return Embed(ports.work, ports.objects, ports.embedder, ports.jobs("publish"))
 
     @cached_property
     def publish(self) -> Publish:
@@ -199,10 +199,16 @@ class Service:
         )
 
     @cached_property
+    def close_rejected(self) -> CloseRejected:
+        from custody.application.ingestion.close_rejected import CloseRejected
+
+        return CloseRejected(self._ports.ledger, self._ports.clock)
+
+    @cached_property
     def clean_up_superseded(self) -> CleanUpSuperseded:
         from custody.application.ingestion.clean_up import CleanUpSuperseded
 
-        return CleanUpSuperseded(self._ports.ledger, self._ports.index)
+        return CleanUpSuperseded(self._ports.erasing, self._ports.index)
 
     # --- reading ----------------------------------------------------------------------------------
 
@@ -269,9 +275,9 @@ class Service:
 
         ports = self._ports
         places = every_place(
-            ledger=ports.ledger, objects=ports.objects, index=ports.index, clock=ports.clock
+            ledger=ports.erasing, objects=ports.objects, index=ports.index, clock=ports.clock
         )
-        return PropagateErasure(places, ports.ledger, ports.clock)
+        return PropagateErasure(places, ports.erasing, ports.clock)
 
     # --- governance -------------------------------------------------------------------------------
 
@@ -279,7 +285,7 @@ class Service:
     def sources(self) -> SourceRegistry:
         from custody.application.governance.source_registry import SourceRegistry
 
-        return SourceRegistry(self._ports.ledger, self._ports.clock, self._cursors)
+        return SourceRegistry(self._ports.trust, self._ports.clock, self._cursors)
 
     @cached_property
     def deploy_policies(self) -> DeployPolicies:
@@ -297,7 +303,13 @@ class Service:
 
     @cached_property
     def health(self) -> Health:
-        from custody.application.health import Health
+        from custody.application.health import Health, Pinged
 
         ports = self._ports
-        return Health({"ledger": ports.ledger, "index": ports.index}, ports.clock)
+        dependencies: dict[str, Pinged] = {
+            "trust": ports.trust,
+            "ledger": ports.heads,
+            "work": ports.work,
+            "index": ports.index,
+        }
+        return Health(dependencies, ports.clock)

@@ -6,6 +6,7 @@ A body is one flat JSON object: ``kind``, ``tenant``, ``document_id`` and the jo
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
@@ -41,6 +42,15 @@ class PublishJob:
 
 
 @dataclass(frozen=True, slots=True)
+class RejectJob:
+    """Close a PENDING version that a step refused. ``reasons``: codes, one to eight of them."""
+
+    key: DocumentKey
+    version: int
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class EraseJob:
     """Propagate one erasure to everything derived from the document up to ``through_version``."""
 
@@ -57,17 +67,20 @@ class CleanupJob:
     version: int
 
 
-type Job = ParseJob | EmbedJob | PublishJob | EraseJob | CleanupJob
+type Job = ParseJob | EmbedJob | PublishJob | RejectJob | EraseJob | CleanupJob
 
 _KINDS: Mapping[str, type[Job]] = {
     "parse": ParseJob,
     "embed": EmbedJob,
     "publish": PublishJob,
+    "reject": RejectJob,
     "erase": EraseJob,
     "cleanup": CleanupJob,
 }
 _NAMES: Mapping[type[Job], str] = {kind: name for name, kind in _KINDS.items()}
 _FROM_ONE = frozenset({"version"})
+_CODE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_MOST_CODES, _LONGEST_CODE = 8, 64
 
 
 def kind_of(job: Job) -> str:
@@ -105,7 +118,10 @@ def decode(body: str) -> Job:
     if set(message) != {"tenant", "document_id"} | {field.name for field in own}:
         raise _malformed("other fields than its kind has")
     for field in own:
-        _check(field.name, message[field.name], number=field.type == "int")
+        if field.name == "reasons":
+            message["reasons"] = _codes(message["reasons"])
+        else:
+            _check(field.name, message[field.name], number=field.type == "int")
     tenant, document_id = message.pop("tenant"), message.pop("document_id")
     _check("tenant", tenant, number=False)
     _check("document_id", document_id, number=False)
@@ -119,6 +135,16 @@ def _check(name: str, value: object, *, number: bool) -> None:
             raise _malformed(f"a wrong {name}")
     elif not isinstance(value, str) or not value:
         raise _malformed(f"a wrong {name}")
+
+
+def _codes(value: object) -> tuple[str, ...]:
+    """Codes and nothing else: a text could be a document's."""
+    if not isinstance(value, list) or not 1 <= len(value) <= _MOST_CODES:
+        raise _malformed("wrong reasons")
+    for code in value:
+        if not isinstance(code, str) or len(code) > _LONGEST_CODE or _CODE.fullmatch(code) is None:
+            raise _malformed("wrong reasons")
+    return tuple(value)
 
 
 def _malformed(what: str) -> IntegrityError:

@@ -1,8 +1,25 @@
 """DynamoDB: the ledger, the traces and the signed policies."""
 
-from custody.adapters.dynamodb.calls import Pacing, connect
-from custody.adapters.dynamodb.ledger import DynamoLedger
+from custody.adapters.dynamodb.calls import Pacing, Table, connect
+from custody.adapters.dynamodb.ledger import (
+    DynamoErasing,
+    DynamoHeads,
+    DynamoLedger,
+    DynamoTrust,
+    DynamoWork,
+)
 from custody.adapters.dynamodb.policies import DynamoPolicies
 from custody.adapters.dynamodb.traces import DynamoTraces
 
-__all__ = ["DynamoLedger", "DynamoPolicies", "DynamoTraces", "Pacing", "connect"]
+__all__ = [
+    "DynamoErasing",
+    "DynamoHeads",
+    "DynamoLedger",
+    "DynamoPolicies",
+    "DynamoTraces",
+    "DynamoTrust",
+    "DynamoWork",
+    "Pacing",
+    "Table",
+    "connect",
+]

@@ -4,36 +4,64 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
 
 from custody.adapters.dynamodb import codec, layout
-from custody.adapters.dynamodb.calls import Table
-from custody.adapters.dynamodb.rows import ServiceControl, TenantControl
-from custody.adapters.dynamodb.table import OnTable
-from custody.domain.model import Control
+from custody.adapters.dynamodb.batches import Wanted, batch
+from custody.adapters.dynamodb.rows import PrincipalControl, ServiceControl, TenantControl
+from custody.adapters.dynamodb.table import OnTrust
+from custody.domain.model import Control, LedgerView, Source, SourceKey
 from custody.errors import NoControlItem
+
+type Bodies = defaultdict[str, list[str]]
+"""By sort key, in which the items of one view differ by kind."""
 
 _BODIES = ("sk", "body")
 
 
-class ControlReads(OnTable):
-    def __init__(self, table: Table) -> None:
-        super().__init__(table)
-        self._turn = itertools.count(int(table.new_token()[:8], 16))
+class ControlReads(OnTrust):
+    """``TrustReads``."""
 
-    def ping(self) -> None:
-        self._table.get(self._service_copy())
+    def trust_view(
+        self, tenant: str, subject: str, sources: Collection[SourceKey] = ()
+    ) -> LedgerView:
+        return view_of(tenant, read_bodies(self._trust_keys(tenant, subject, sources)))
+
+    def _trust_keys(self, tenant: str, subject: str, sources: Iterable[SourceKey]) -> list[Wanted]:
+        keys = [self._service_copy(), layout.tenant(tenant), layout.principal(tenant, subject)]
+        keys += [layout.source(key) for key in sources]
+        return [(self._trust, key) for key in keys]
 
     def _service_copy(self) -> layout.Key:
         return layout.service(next(self._turn) % layout.CONTROL_COPIES)
 
-    def _bodies(self, keys: list[layout.Key]) -> dict[str, list[str]]:
-        bodies: dict[str, list[str]] = defaultdict(list)
-        for item in self._table.batch(keys, attributes=_BODIES):
-            bodies[item["sk"]["S"]].append(item["body"]["S"])
-        return bodies
+    @cached_property
+    def _turn(self) -> Iterator[int]:
+        """Begins anywhere, so that many processes read all the copies."""
+        return itertools.count(int(self._trust.new_token()[:8], 16))
 
 
-def control_of(tenant: str, bodies: dict[str, list[str]]) -> Control:
+def read_bodies(wanted: Sequence[Wanted]) -> Bodies:
+    bodies: Bodies = defaultdict(list)
+    for item in batch(wanted, attributes=_BODIES):
+        bodies[item["sk"]["S"]].append(item["body"]["S"])
+    return bodies
+
+
+def view_of(tenant: str, bodies: Bodies) -> LedgerView:
+    """Without heads."""
+    principals = codec.load_many(PrincipalControl, bodies["PRINCIPAL"])
+    found = codec.load_many(Source, bodies["SOURCE"])
+    return LedgerView(
+        control=control_of(tenant, bodies),
+        not_before=principals[0].not_before if principals else None,
+        heads={},
+        sources={source.key: source for source in found},
+    )
+
+
+def control_of(tenant: str, bodies: Bodies) -> Control:
     if not bodies["CONTROL"]:
         raise NoControlItem("The service has no control item.")
     service = codec.load(ServiceControl, bodies["CONTROL"][0])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from custody.adapters.dynamodb import codec, layout, rows
 from custody.adapters.dynamodb.listing import list_keys
-from custody.adapters.dynamodb.records import DynamoRecords
+from custody.adapters.dynamodb.records import DynamoHeadReads, DynamoVersionReads
 from custody.application.ports import Page
 from custody.domain.ledger import transitions
 from custody.domain.model import DocumentKey, Head, VersionRecord
 
 
-class DynamoDocuments(DynamoRecords):
-    """``HeadListing`` and ``VersionHistory``."""
+class DynamoHistory(DynamoVersionReads):
+    """``VersionHistory``."""
 
     def versions(
         self, key: DocumentKey, *, limit: int = 100, cursor: str | None = None
@@ -20,10 +20,10 @@ class DynamoDocuments(DynamoRecords):
         newest = layout.version_sort(10**12 - 1 if below is None else below - 1)
         if below is not None and below <= 1:
             return Page(())
-        reply = self._table.query(
+        reply = self._work.query(
             KeyConditionExpression="pk = :pk AND sk BETWEEN :oldest AND :newest",
             ExpressionAttributeValues={
-                ":pk": {"S": layout.head(key).pk},
+                ":pk": {"S": layout.version(key, 0).pk},
                 ":oldest": {"S": layout.version_sort(0)},
                 ":newest": {"S": newest},
             },
@@ -35,6 +35,10 @@ class DynamoDocuments(DynamoRecords):
         more = len(found) > limit or "LastEvaluatedKey" in reply
         page = tuple(found[:limit])
         return Page(page, str(page[-1].version) if more and page else None)
+
+
+class DynamoHeadListing(DynamoHeadReads):
+    """``HeadListing``."""
 
     def list_heads(
         self,
@@ -48,7 +52,7 @@ class DynamoDocuments(DynamoRecords):
     ) -> Page[Head]:
         wanted = {"st": state, "nm": name}
         keys, following = list_keys(
-            self._table,
+            self._ledger,
             [layout.head_listing(tenant, shard) for shard in range(layout.LISTING_SHARDS)],
             limit=limit,
             cursor=cursor,
@@ -58,7 +62,7 @@ class DynamoDocuments(DynamoRecords):
         # The index may lag: the filter holds for what the table says now.
         heads = [
             head
-            for head in codec.load_many(Head, rows.bodies(self._table, keys))
+            for head in codec.load_many(Head, rows.bodies(self._ledger, keys))
             if state in (None, head.state.value) and name in (None, head.name)
         ]
         return Page(tuple(sorted(heads, key=transitions.listing_position)), following)

@@ -7,22 +7,23 @@ from dataclasses import replace
 from typing import Any
 
 from custody.adapters.dynamodb import codec, layout, rows
-from custody.adapters.dynamodb.table import OnTable
+from custody.adapters.dynamodb.table import OnWork
+from custody.adapters.dynamodb.writes import write
 from custody.domain.ledger import transitions
 from custody.domain.ledger.drops import Drop
 from custody.domain.model import SourceKey
 
 
-class DynamoDrops(OnTable):
+class DynamoDrops(OnWork):
     """``DropLedger`` and ``DropListing``."""
 
     def drop(self, source: SourceKey, name: str) -> Drop | None:
-        stored = rows.load(Drop, self._table.get(layout.drop(source, name)))
+        stored = rows.load(Drop, self._work.get(layout.drop(source, name)))
         return stored.value if stored else None
 
     def put_drop(self, drop: Drop) -> Drop:
         after = replace(drop, revision=drop.revision + 1)
-        if not self._table.write(rows.drop_row(after)):
+        if not write(rows.drop_row(self._work, after)):
             raise transitions.moved("drop")
         return after
 
@@ -34,7 +35,7 @@ class DynamoDrops(OnTable):
         }
         bodies: list[str] = []
         while True:
-            reply = self._table.query(**arguments)
+            reply = self._work.query(**arguments)
             bodies += [item["body"]["S"] for item in reply["Items"]]
             if "LastEvaluatedKey" not in reply:
                 return tuple(codec.load_many(Drop, bodies))

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from custody.adapters.dynamodb import layout, rows
 from custody.adapters.dynamodb.calls import Uncertain, wire
-from custody.adapters.dynamodb.records import DynamoRecords
+from custody.adapters.dynamodb.records import DynamoRecords, DynamoVersionReads
+from custody.adapters.dynamodb.writes import write
 from custody.domain.ledger import transitions
 from custody.domain.ledger.drops import Drop
 from custody.domain.model import (
@@ -21,20 +22,8 @@ from custody.domain.model import (
 from custody.errors import IntegrityError
 
 
-class DynamoIngestion(DynamoRecords):
-    """``Admissions``, ``VersionSteps`` and ``Rejections``."""
-
-    def accept(
-        self, draft: VersionRecord, *, expected_revision: int, drop: Drop | None = None
-    ) -> VersionRecord:
-        head, record = transitions.accepted(self.head(draft.key), draft, expected_revision)
-        writes = [rows.head_row(head), rows.version_row(record, 0)]
-        if drop is not None:
-            after = replace(drop, revision=drop.revision + 1, version=record.version)
-            writes.append(rows.drop_row(after))
-        if not self._table.write(*writes):
-            raise transitions.moved("document or its drop")
-        return record
+class DynamoSteps(DynamoVersionReads):
+    """``VersionSteps``."""
 
     def chunked(
         self,
@@ -70,14 +59,14 @@ class DynamoIngestion(DynamoRecords):
         """Adds to a set: parts finish side by side and don't wait for each other's revision."""
         if part < 0:
             raise IntegrityError("The version has no such part.", code="unknown-part")
-        for _ in self._table.pacing.tries():
+        for _ in self._work.pacing.tries():
             added = self._add_part(key, version, part, model_revision)
             record = transitions.record_of(self.version(key, version))
             if transitions.part_done(record, part, model_revision) is None:
                 return record
             if added is None:
-                raise self._table.unavailable("it did not answer in time")
-        raise self._table.unavailable("contended")
+                raise self._work.unavailable("it did not answer in time")
+        raise self._work.unavailable("contended")
 
     def _add_part(
         self, key: DocumentKey, version: int, part: int, model_revision: str
@@ -85,8 +74,8 @@ class DynamoIngestion(DynamoRecords):
         """None: no reply came."""
 
         def send() -> None:
-            self._table.client.update_item(
-                TableName=self._table.name,
+            self._work.client.update_item(
+                TableName=self._work.name,
                 Key=wire(layout.version(key, version)),
                 UpdateExpression="ADD #parts :parts SET #model = :model",
                 ConditionExpression=(
@@ -108,20 +97,36 @@ class DynamoIngestion(DynamoRecords):
             )
 
         try:
-            return self._table.attempt(send)
+            return self._work.attempt(send)
         except Uncertain:
             return None
 
+
+class DynamoAdmissions(DynamoRecords):
+    """``Admissions`` and ``Rejections``: the head and the version in one transaction."""
+
+    def accept(
+        self, draft: VersionRecord, *, expected_revision: int, drop: Drop | None = None
+    ) -> VersionRecord:
+        head, record = transitions.accepted(self.head(draft.key), draft, expected_revision)
+        writes = [rows.head_row(self._ledger, head), rows.version_row(self._work, record, 0)]
+        if drop is not None:
+            after = replace(drop, revision=drop.revision + 1, version=record.version)
+            writes.append(rows.drop_row(self._work, after))
+        if not write(*writes):
+            raise transitions.moved("document or its drop")
+        return record
+
     def reject(self, key: DocumentKey, version: int, reasons: Sequence[str]) -> None:
-        for _ in self._table.pacing.tries():
+        for _ in self._ledger.pacing.tries():
             head, stored = self._pair(key, version)
             result = transitions.rejected(head, stored.value if stored else None, reasons)
             if result is None or stored is None:
                 return
             after, record = result
-            writes = [rows.version_row(record, stored.revision)]
+            writes = [rows.version_row(self._work, record, stored.revision)]
             if after is not None:
-                writes.append(rows.head_row(after))
-            if self._table.write(*writes):
+                writes.append(rows.head_row(self._ledger, after))
+            if write(*writes):
                 return
-        raise self._table.unavailable("contended")
+        raise self._ledger.unavailable("contended")

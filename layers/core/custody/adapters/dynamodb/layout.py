@@ -1,25 +1,27 @@
-"""Keys of the ledger table.
+"""Keys of the three tables that are the ledger.
 
 The partition key ``pk`` is a hash of what an item belongs to, so that neither a tenant nor a day
-makes a hot partition. Everything of one document (head and versions) shares a partition.
+makes a hot partition. Rights are held by table: an item lies with those that the same functions
+may write.
 
-=============  ==================================  ======================
-item           pk                                  sk
-=============  ==================================  ======================
-head           ``D#`` hash(tenant, document)       ``HEAD``
-version        ``D#`` hash(tenant, document)       ``V#`` 12 digits
-source         ``S#`` hash(tenant, source)         ``SOURCE``
-drop           ``P#`` hash(tenant, path)           ``DROP#`` source
-erasure        ``E#`` hash(tenant, erasure)        ``ERASURE``
-principal      ``U#`` hash(tenant, subject)        ``PRINCIPAL``
-service        ``C#`` copy number                  ``CONTROL``
-tenant         ``T#`` hash(tenant)                 ``TENANT``
-policy         ``POLICY#`` digest                  ``POLICY``
-=============  ==================================  ======================
+======  ===========  ==================================  ======================
+table   item         pk                                  sk
+======  ===========  ==================================  ======================
+trust   service      ``C#`` copy number                  ``CONTROL``
+trust   tenant       ``T#`` hash(tenant)                 ``TENANT``
+trust   principal    ``U#`` hash(tenant, subject)        ``PRINCIPAL``
+trust   source       ``S#`` hash(tenant, source)         ``SOURCE``
+trust   policy       ``POLICY#`` digest                  ``POLICY``
+trust   page_secret  ``PAGES``                           ``SECRET``
+ledger  head         ``D#`` hash(tenant, document)       ``HEAD``
+ledger  erasure      ``E#`` hash(tenant, erasure)        ``ERASURE``
+work    version      ``D#`` hash(tenant, document)       ``V#`` 12 digits
+work    drop         ``P#`` hash(tenant, path)           ``DROP#`` source
+======  ===========  ==================================  ======================
 
-Heads and sources are listed through the index ``gsi1``: ``gsi1pk`` names tenant and shard,
-``gsi1sk`` orders by source and document; it needs ``st`` (state) and ``nm`` (name) projected, and
-nothing else.
+Heads and sources are listed through the index ``gsi1`` of their table: ``gsi1pk`` names tenant and
+shard, ``gsi1sk`` orders by source and document; it needs ``st`` (state) and, for heads, ``nm``
+(name) projected, and nothing else.
 """
 
 from __future__ import annotations
@@ -45,6 +47,10 @@ class Key:
 
     pk: str
     sk: str = ""
+
+
+PROBE = Key("PROBE", "PROBE")
+"""Nothing lies here: a table is asked for it to learn whether it answers."""
 
 
 def digest(*parts: str) -> str:

@@ -1,51 +1,81 @@
-"""The ledger that decides: one DynamoDB table."""
+"""The ledger that decides, in three DynamoDB tables, and the parts of it that a function may hold.
+
+Reads are strongly consistent; every write names the revision that it was decided on. Rights are
+held by table, so each class stands on exactly the tables that its use cases touch.
+"""
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-from custody.adapters.dynamodb.calls import Pacing, Table
-from custody.adapters.dynamodb.documents import DynamoDocuments
+from custody.adapters.dynamodb import layout
+from custody.adapters.dynamodb.calls import Table
+from custody.adapters.dynamodb.documents import DynamoHeadListing, DynamoHistory
 from custody.adapters.dynamodb.drops import DynamoDrops
-from custody.adapters.dynamodb.erasures import DynamoErasures
-from custody.adapters.dynamodb.ingestion import DynamoIngestion
+from custody.adapters.dynamodb.erasures import DynamoErasures, DynamoTombstones
+from custody.adapters.dynamodb.ingestion import DynamoAdmissions, DynamoSteps
 from custody.adapters.dynamodb.pages import DynamoPageSecrets
-from custody.adapters.dynamodb.publication import DynamoPublication
+from custody.adapters.dynamodb.publication import DynamoNarrowing, DynamoPublication
 from custody.adapters.dynamodb.sources import DynamoSources
-from custody.adapters.dynamodb.trust import DynamoTrust
+from custody.adapters.dynamodb.trust import DynamoGovernance
 from custody.adapters.dynamodb.view import DynamoView
 
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.client import DynamoDBClient
+
+class DynamoTrust(DynamoGovernance, DynamoSources, DynamoPageSecrets):
+    """``Trust``."""
+
+    def __init__(self, trust: Table) -> None:
+        self._trust = trust
+
+    def ping(self) -> None:
+        self._trust.get(layout.PROBE)
+
+
+class DynamoHeads(DynamoView, DynamoHeadListing, DynamoNarrowing, DynamoTombstones):
+    """``Heads``."""
+
+    def __init__(self, trust: Table, ledger: Table) -> None:
+        self._trust, self._ledger = trust, ledger
+
+    def ping(self) -> None:
+        self._ledger.get(layout.PROBE)
+
+
+class DynamoWork(DynamoSteps, DynamoHistory, DynamoDrops):
+    """``Work``."""
+
+    def __init__(self, work: Table) -> None:
+        self._work = work
+
+    def ping(self) -> None:
+        self._work.get(layout.PROBE)
+
+
+class DynamoErasing(DynamoErasures, DynamoDrops):
+    """``Erasing``."""
+
+    def __init__(self, ledger: Table, work: Table) -> None:
+        self._ledger, self._work = ledger, work
 
 
 class DynamoLedger(
     DynamoView,
-    DynamoTrust,
+    DynamoGovernance,
     DynamoSources,
-    DynamoDocuments,
-    DynamoIngestion,
+    DynamoPageSecrets,
+    DynamoHeadListing,
+    DynamoHistory,
+    DynamoSteps,
+    DynamoAdmissions,
+    DynamoNarrowing,
     DynamoPublication,
+    DynamoTombstones,
     DynamoErasures,
     DynamoDrops,
-    DynamoPageSecrets,
 ):
-    """Reads are strongly consistent; every write names the revision that it was decided on.
+    """``Ledger``: the whole. The tables are of one client."""
 
-    ``new_token`` makes the mark by which a write is known as our own when its reply was lost: at
-    most 36 characters, beginning with 8 hexadecimal ones.
-    """
+    def __init__(self, trust: Table, ledger: Table, work: Table) -> None:
+        self._trust, self._ledger, self._work = trust, ledger, work
 
-    def __init__(
-        self,
-        client: DynamoDBClient,
-        table: str,
-        *,
-        pacing: Pacing | None = None,
-        new_token: Callable[[], str] = lambda: uuid.uuid4().hex,
-    ) -> None:
-        super().__init__(
-            Table(client, table, code="ledger-unavailable", pacing=pacing, new_token=new_token)
-        )
+    def ping(self) -> None:
+        for table in (self._trust, self._ledger, self._work):
+            table.get(layout.PROBE)

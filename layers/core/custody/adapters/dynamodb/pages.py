@@ -5,20 +5,25 @@ from __future__ import annotations
 import secrets
 
 from custody.adapters.dynamodb import codec, layout, rows
-from custody.adapters.dynamodb.calls import Row
 from custody.adapters.dynamodb.rows import PageSecret
-from custody.adapters.dynamodb.table import OnTable
+from custody.adapters.dynamodb.table import OnTrust
+from custody.adapters.dynamodb.writes import Row, write
+from custody.errors import Unavailable
 
 
-class DynamoPageSecrets(OnTable):
+class DynamoPageSecrets(OnTrust):
     """``PageSecrets``."""
 
     def page_secret(self) -> bytes:
+        stored = rows.load(PageSecret, self._trust.get(layout.page_secret()))
+        if stored is None:
+            raise Unavailable(
+                "No deployment has made the secret of page cursors.", code="policy-unavailable"
+            )
+        return stored.value.secret
+
+    def make_page_secret(self) -> None:
         """Whoever writes it first wins; it is never changed."""
         key = layout.page_secret()
-        for _ in self._table.pacing.tries():
-            stored = rows.load(PageSecret, self._table.get(key))
-            if stored is not None:
-                return stored.value.secret
-            self._table.write(Row(key, codec.dump(PageSecret(secrets.token_bytes(32))), 0))
-        raise self._table.unavailable("contended")
+        if self._trust.get(key) is None:
+            write(Row(self._trust, key, codec.dump(PageSecret(secrets.token_bytes(32))), 0))

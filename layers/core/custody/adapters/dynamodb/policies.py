@@ -1,4 +1,4 @@
-"""Signed policies, in the ledger's table, by digest."""
+"""Signed policies, in the trust table, by digest."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from custody.adapters.dynamodb import layout, rows
 from custody.adapters.dynamodb.calls import Pacing, Table
+from custody.adapters.dynamodb.writes import write
 from custody.domain.model import Envelope, PolicyRef
 from custody.errors import Unavailable
 
@@ -25,4 +26,4 @@ class DynamoPolicies:
 
     def put(self, ref: PolicyRef, envelope: Envelope) -> None:
         """The first envelope of a digest stays."""
-        self._table.write(rows.policy_row(ref.digest, envelope))
+        write(rows.policy_row(self._table, ref.digest, envelope))

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from custody.adapters.dynamodb import rows
-from custody.adapters.dynamodb.records import DynamoRecords
+from custody.adapters.dynamodb.records import DynamoHeadReads, DynamoRecords
+from custody.adapters.dynamodb.writes import write
 from custody.application.ports import Flip
 from custody.domain.ledger import transitions
 from custody.domain.model import Acl, DocumentKey, Envelope, Head, VersionRecord
 
 
+class DynamoNarrowing(DynamoHeadReads):
+    """``Narrowing``."""
+
+    def narrow(self, key: DocumentKey, acl: Acl, *, expected_revision: int) -> Head:
+        head = transitions.narrowed(self.head(key), acl, expected_revision)
+        if not write(rows.head_row(self._ledger, head)):
+            raise transitions.moved("document")
+        return head
+
+
 class DynamoPublication(DynamoRecords):
-    """``Publication``, ``Narrowing`` and ``AclPublication``."""
+    """``Publication`` and ``AclPublication``."""
 
     def signed(self, record: VersionRecord) -> VersionRecord:
         return self._change(
@@ -19,27 +30,21 @@ class DynamoPublication(DynamoRecords):
 
     def flip(self, flip: Flip) -> Head | None:
         key, version = flip.record.key, flip.record.version
-        for _ in self._table.pacing.tries():
+        for _ in self._ledger.pacing.tries():
             former, stored = self._pair(key, version)
             result = transitions.flipped(former, stored.value if stored else None, flip.record)
             writes = []
             if stored is not None and result.record is not None:
-                writes.append(rows.version_row(result.record, stored.revision))
+                writes.append(rows.version_row(self._work, result.record, stored.revision))
             if result.write_head and result.head is not None and former is not None:
-                writes.append(rows.head_row(result.head))
+                writes.append(rows.head_row(self._ledger, result.head))
                 past = self._stored(key, former.version) if former.version else None
                 retired = transitions.superseded(past.value) if past else None
                 if past is not None and retired is not None:
-                    writes.append(rows.version_row(retired, past.revision))
-            if not writes or self._table.write(*writes):
+                    writes.append(rows.version_row(self._work, retired, past.revision))
+            if not writes or write(*writes):
                 return result.head
-        raise self._table.unavailable("contended")
-
-    def narrow(self, key: DocumentKey, acl: Acl, *, expected_revision: int) -> Head:
-        head = transitions.narrowed(self.head(key), acl, expected_revision)
-        if not self._table.write(rows.head_row(head)):
-            raise transitions.moved("document")
-        return head
+        raise self._ledger.unavailable("contended")
 
     def flip_acl(
         self,
@@ -51,7 +56,7 @@ class DynamoPublication(DynamoRecords):
         statement_id: str,
         envelope: Envelope,
     ) -> Head | None:
-        for _ in self._table.pacing.tries():
+        for _ in self._ledger.pacing.tries():
             head, stored = self._pair(key, version)
             result = transitions.flipped_acl(
                 head,
@@ -64,6 +69,9 @@ class DynamoPublication(DynamoRecords):
             if not isinstance(result, tuple) or stored is None:
                 return None if isinstance(result, tuple) else result
             after, record = result
-            if self._table.write(rows.head_row(after), rows.version_row(record, stored.revision)):
+            if write(
+                rows.head_row(self._ledger, after),
+                rows.version_row(self._work, record, stored.revision),
+            ):
                 return after
-        raise self._table.unavailable("contended")
+        raise self._ledger.unavailable("contended")

@@ -1,4 +1,4 @@
-"""Items of the ledger: from values to rows and back."""
+"""Items of the ledger's tables: from values to rows and back."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from custody.adapters.dynamodb import codec, layout
-from custody.adapters.dynamodb.calls import Item, Row, Table
+from custody.adapters.dynamodb.batches import batch
+from custody.adapters.dynamodb.calls import Item, Table
 from custody.adapters.dynamodb.layout import Key
+from custody.adapters.dynamodb.writes import Row
 from custody.domain.ledger import transitions
 from custody.domain.ledger.drops import Drop
 from custody.domain.ledger.erasures import Erasure
@@ -63,7 +65,8 @@ def load[T](kind: type[T], item: Item | None) -> Stored[T] | None:
 
 def bodies(table: Table, keys: Sequence[Key]) -> list[str]:
     """Of the items that exist, in no order."""
-    return [item["body"]["S"] for item in table.batch(keys, attributes=("body",))]
+    wanted = [(table, key) for key in keys]
+    return [item["body"]["S"] for item in batch(wanted, attributes=("body",))]
 
 
 def load_version(item: Item | None) -> Stored[VersionRecord] | None:
@@ -76,9 +79,10 @@ def load_version(item: Item | None) -> Stored[VersionRecord] | None:
     return replace(stored, value=replace(stored.value, parts_done=parts, model_revision=model))
 
 
-def head_row(head: Head) -> Row:
+def head_row(table: Table, head: Head) -> Row:
     shard = layout.head_shard(head.key)
     return Row(
+        table,
         layout.head(head.key),
         codec.dump(head),
         head.revision - 1,
@@ -91,11 +95,12 @@ def head_row(head: Head) -> Row:
     )
 
 
-def version_row(record: VersionRecord, expected: int) -> Row:
+def version_row(table: Table, record: VersionRecord, expected: int) -> Row:
     body = codec.dump(replace(record, parts_done=frozenset()))
     attributes = {"st": {"S": record.state.value}, "total": {"N": str(record.parts_total)}}
     erased = record.state is VersionState.ERASED
     return Row(
+        table,
         layout.version(record.key, record.version),
         body,
         expected,
@@ -104,8 +109,9 @@ def version_row(record: VersionRecord, expected: int) -> Row:
     )
 
 
-def source_row(source: Source) -> Row:
+def source_row(table: Table, source: Source) -> Row:
     return Row(
+        table,
         layout.source(source.key),
         codec.dump(source),
         source.revision - 1,
@@ -117,14 +123,14 @@ def source_row(source: Source) -> Row:
     )
 
 
-def drop_row(drop: Drop) -> Row:
-    return Row(layout.drop(drop.source, drop.name), codec.dump(drop), drop.revision - 1)
+def drop_row(table: Table, drop: Drop) -> Row:
+    return Row(table, layout.drop(drop.source, drop.name), codec.dump(drop), drop.revision - 1)
 
 
-def erasure_row(erasure: Erasure, expected: int) -> Row:
+def erasure_row(table: Table, erasure: Erasure, expected: int) -> Row:
     key = layout.erasure(erasure.key.tenant, erasure.erasure_id)
-    return Row(key, codec.dump(erasure), expected)
+    return Row(table, key, codec.dump(erasure), expected)
 
 
-def policy_row(digest: str, envelope: Envelope) -> Row:
-    return Row(layout.policy(digest), codec.dump(envelope), 0)
+def policy_row(table: Table, digest: str, envelope: Envelope) -> Row:
+    return Row(table, layout.policy(digest), codec.dump(envelope), 0)

@@ -1,10 +1,26 @@
-"""What every part of the ledger stands on."""
+"""The three tables of the ledger, told apart so that rights can be held by table.
+
+A part of the ledger names the tables that it stands on; whoever puts parts together gives them.
+"""
 
 from __future__ import annotations
 
 from custody.adapters.dynamodb.calls import Table
 
 
-class OnTable:
-    def __init__(self, table: Table) -> None:
-        self._table = table
+class OnTrust:
+    """What is trusted, and who may publish: only a deployment and governors write it."""
+
+    _trust: Table
+
+
+class OnLedger:
+    """What is live, what is erased. No step that meets hostile bytes or vectors writes it."""
+
+    _ledger: Table
+
+
+class OnWork:
+    """What is on its way or was: versions and drops."""
+
+    _work: Table

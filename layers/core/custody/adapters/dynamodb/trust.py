@@ -7,18 +7,19 @@ from dataclasses import replace
 from datetime import datetime
 
 from custody.adapters.dynamodb import codec, layout, rows
-from custody.adapters.dynamodb.calls import Row
-from custody.adapters.dynamodb.control import ControlReads, control_of
+from custody.adapters.dynamodb.control import ControlReads, control_of, read_bodies
 from custody.adapters.dynamodb.rows import PrincipalControl, ServiceControl, TenantControl
+from custody.adapters.dynamodb.writes import Row, write
 from custody.domain.ledger import transitions
 from custody.domain.model import Control, PolicyRef, VerificationKey
 
 
-class DynamoTrust(ControlReads):
+class DynamoGovernance(ControlReads):
     """``TrustLedger``."""
 
     def control(self, tenant: str) -> Control:
-        return control_of(tenant, self._bodies([self._service_copy(), layout.tenant(tenant)]))
+        keys = (self._service_copy(), layout.tenant(tenant))
+        return control_of(tenant, read_bodies([(self._trust, key) for key in keys]))
 
     def put_key(self, key: VerificationKey) -> None:
         def changed(service: ServiceControl) -> ServiceControl:
@@ -42,36 +43,36 @@ class DynamoTrust(ControlReads):
 
     def set_not_before(self, tenant: str, subject: str, not_before: datetime) -> None:
         key = layout.principal(tenant, subject)
-        for _ in self._table.pacing.tries():
-            stored = rows.load(PrincipalControl, self._table.get(key))
+        for _ in self._trust.pacing.tries():
+            stored = rows.load(PrincipalControl, self._trust.get(key))
             if stored is not None and stored.value.not_before >= not_before:
                 return
             body = codec.dump(PrincipalControl(not_before))
-            if self._table.write(Row(key, body, stored.revision if stored else 0)):
+            if write(Row(self._trust, key, body, stored.revision if stored else 0)):
                 return
-        raise self._table.unavailable("contended")
+        raise self._trust.unavailable("contended")
 
     def _change_service(self, change: Callable[[ServiceControl], ServiceControl]) -> None:
-        for _ in self._table.pacing.tries():
-            stored = rows.load(ServiceControl, self._table.get(layout.service(0)))
+        for _ in self._trust.pacing.tries():
+            stored = rows.load(ServiceControl, self._trust.get(layout.service(0)))
             service = change(stored.value if stored else ServiceControl())
             if stored is not None and service == stored.value:
                 return  # a redeployment puts the same again: no cache need forget anything
             body = codec.dump(replace(service, epoch=service.epoch + 1))
             expected = stored.revision if stored else 0
             copies = range(layout.CONTROL_COPIES)
-            if self._table.write(*(Row(layout.service(copy), body, expected) for copy in copies)):
+            if write(*(Row(self._trust, layout.service(copy), body, expected) for copy in copies)):
                 return
-        raise self._table.unavailable("contended")
+        raise self._trust.unavailable("contended")
 
     def _change_tenant(self, tenant: str, change: Callable[[TenantControl], TenantControl]) -> None:
         key = layout.tenant(tenant)
-        for _ in self._table.pacing.tries():
-            stored = rows.load(TenantControl, self._table.get(key))
+        for _ in self._trust.pacing.tries():
+            stored = rows.load(TenantControl, self._trust.get(key))
             own = change(stored.value if stored else TenantControl())
             if stored is not None and own == stored.value:
                 return
             body = codec.dump(replace(own, epoch=own.epoch + 1))
-            if self._table.write(Row(key, body, stored.revision if stored else 0)):
+            if write(Row(self._trust, key, body, stored.revision if stored else 0)):
                 return
-        raise self._table.unavailable("contended")
+        raise self._trust.unavailable("contended")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from custody.adapters.dynamodb import codec, layout
-from custody.adapters.dynamodb.control import ControlReads, control_of
-from custody.adapters.dynamodb.rows import PrincipalControl
-from custody.domain.model import DocumentKey, Head, LedgerView, Source, SourceKey
+from custody.adapters.dynamodb.control import ControlReads, read_bodies, view_of
+from custody.adapters.dynamodb.table import OnLedger
+from custody.domain.model import DocumentKey, Head, LedgerView, SourceKey
 
 
-class DynamoView(ControlReads):
-    """``LedgerReads``."""
+class DynamoView(ControlReads, OnLedger):
+    """``LedgerReads``: one batch over both tables."""
 
     def view(
         self,
@@ -20,16 +21,8 @@ class DynamoView(ControlReads):
         documents: Collection[DocumentKey],
         sources: Collection[SourceKey],
     ) -> LedgerView:
-        keys = [self._service_copy(), layout.tenant(tenant), layout.principal(tenant, subject)]
-        keys += [layout.source(key) for key in sources]
-        keys += [layout.head(key) for key in documents]
-        bodies = self._bodies(keys)
-        principals = codec.load_many(PrincipalControl, bodies["PRINCIPAL"])
+        wanted = self._trust_keys(tenant, subject, sources)
+        wanted += [(self._ledger, layout.head(key)) for key in documents]
+        bodies = read_bodies(wanted)
         heads = codec.load_many(Head, bodies["HEAD"])
-        found = codec.load_many(Source, bodies["SOURCE"])
-        return LedgerView(
-            control=control_of(tenant, bodies),
-            not_before=principals[0].not_before if principals else None,
-            heads={head.key: head for head in heads},
-            sources={source.key: source for source in found},
-        )
+        return replace(view_of(tenant, bodies), heads={head.key: head for head in heads})

@@ -1,4 +1,5 @@
-"""What a deployment does once: register the keys, sign the packaged policies, put them in force.
+"""What a deployment does once: register the keys, make the secret of page cursors, sign the packaged
+policies, put them in force.
 
 Run again, it changes nothing that is as it should be: a registered key keeps its window and its
 state (a revoked one stays revoked), and a policy is signed again only where none is in force,
@@ -67,6 +68,7 @@ class DeployPolicies:
         packaged = [self._packaged(name, text) for name, text in self.packaged.items()]
         keys = (self.ingestion.verification_key(), self.policy.verification_key())
         registered = tuple(key.keyid for key in keys if self._register(key))
+        self.ledger.make_page_secret()
         control = self.ledger.control(_SERVICE)
         in_force: list[PolicyRef] = []
         signed: list[str] = []

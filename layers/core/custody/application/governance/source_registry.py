@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from custody.application.callers import listing, require, view_for
-from custody.application.ports import Clock, Cursors, LedgerReads, Page, SourceLedger
+from custody.application.callers import listing, require, trust_view_for
+from custody.application.ports import Clock, Cursors, Page, SourceLedger, TrustReads
 from custody.application.races import again_when_moved
 from custody.domain.intake import validation
 from custody.domain.ledger import sources
@@ -42,7 +42,7 @@ class PutSource:
     created: bool
 
 
-class SourceRegistryLedger(LedgerReads, SourceLedger, Protocol):
+class SourceRegistryLedger(TrustReads, SourceLedger, Protocol):
     """What the registry asks of the ledger."""
 
 
@@ -63,7 +63,7 @@ class SourceRegistry:
         )
 
     def _put(self, principal: Principal, wanted: Source, if_match: int | None) -> PutSource:
-        read = view_for(self.ledger, principal, (), (wanted.key,))
+        read = trust_view_for(self.ledger, principal, (wanted.key,))
         stored = read.sources.get(wanted.key)
         revision = stored.revision if stored else 0
         if not validation.still_is(if_match, revision):
@@ -83,7 +83,7 @@ class SourceRegistry:
     def list_sources(self, principal: Principal, *, limit: int, cursor: str | None) -> Page[Source]:
         """Of the caller's tenant, for governors and auditors."""
         require(principal, Scope.GOVERN, Scope.AUDIT)
-        view_for(self.ledger, principal)
+        trust_view_for(self.ledger, principal)
         listed = listing(principal, "sources")
         page = self.ledger.list_sources(
             principal.tenant, limit=limit, cursor=self.cursors.open(cursor, listing=listed)

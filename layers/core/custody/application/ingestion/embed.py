@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from custody.application.evidence_files import check_vectors, encode_vectors, read_chunks
 from custody.application.failure import Failure, collecting
 from custody.application.ingestion.parse import PART_CHUNKS
-from custody.application.ingestion.rejecting import Rejecting
 from custody.application.ports import Embedder, Jobs, Matrix, ObjectStore, VersionSteps
-from custody.domain.jobs import EmbedJob, PublishJob
+from custody.domain.jobs import EmbedJob, PublishJob, RejectJob
 from custody.domain.ledger import transitions
 from custody.domain.model import VersionRecord, VersionState
 from custody.domain.storage import object_keys
 from custody.domain.text.embedding_text import embedding_text
 from custody.errors import CustodyError, IntegrityError, NotFound, Rejected
+
+_MODEL_CHANGED = Rejected(
+    "The embedding model changed while the version was on its way.", code="model-revision-changed"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,6 @@ class Embed:
     objects: ObjectStore
     embedder: Embedder
     jobs: Jobs
-    rejecting: Rejecting
 
     def __call__(self, jobs: Sequence[EmbedJob]) -> tuple[Failure[EmbedJob], ...]:
         """One call of the model for the whole batch. Returns the jobs that must be delivered
@@ -57,15 +59,9 @@ class Embed:
             self._send_on(record)
             return None
         if record.model_revision not in (None, self.embedder.revision):
-            # Half a version of each model can be searched by neither.
-            self.rejecting.version(
-                record,
-                Rejected(
-                    "The embedding model changed while the version was on its way.",
-                    code="model-revision-changed",
-                ),
-                keep_copy=False,
-            )
+            # Half a version of each model can be searched by neither. Nothing is wrong with the
+            # file itself, so no copy of it is kept.
+            self.jobs.send([RejectJob(record.key, record.version, (_MODEL_CHANGED.code,))])
             return None
         try:
             chunks = read_chunks(self.objects, record)[job.first : job.last]

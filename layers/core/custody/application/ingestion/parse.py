@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from custody.application.ingestion.rejecting import Rejecting
+from custody.application.ingestion.rejecting import RejectingVersion
 from custody.application.ports import Chunker, Jobs, ObjectStore, Parser, VersionSteps
-from custody.domain.jobs import EmbedJob, ParseJob
+from custody.domain.jobs import EmbedJob, ParseJob, RejectJob
 from custody.domain.ledger import transitions
 from custody.domain.model import VersionRecord, VersionState
 from custody.domain.storage import chunk_lines, object_keys
@@ -25,13 +25,14 @@ class Parse:
     parser: Parser
     chunker: Chunker
     jobs: Jobs
-    rejecting: Rejecting
+    rejecting: RejectingVersion
     max_object_bytes: int = 50_000_000
     max_chunks: int = MAX_CHUNKS
 
     def __call__(self, job: ParseJob) -> None:
         """A version that is no longer PENDING needs nothing. One that was parsed already is only
-        sent on, to the parts that are still missing."""
+        sent on, to the parts that are still missing. One that is refused is sent to be closed,
+        after what is kept of it, so that a repeat after a crash does all of it again."""
         record = self.ledger.version(job.key, job.version)
         if record is None:
             return
@@ -42,7 +43,8 @@ class Parse:
             try:
                 record = self._parse(record)
             except (Rejected, TooLarge) as error:
-                self.rejecting.version(record, error)
+                self.rejecting.keep(record, error)
+                self.jobs.send([RejectJob(record.key, record.version, (error.code,))])
                 return
             except NotFound:
                 again = self.ledger.version(job.key, job.version)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from custody.application.ports import Clock, DropLedger, ObjectStore, Rejections, VersionReads
+from custody.application.ports import Clock, DropLedger, DropReads, ObjectStore, VersionReads
 from custody.application.races import again_when_moved
 from custody.domain.ledger.drops import DropState
 from custody.domain.model import ObjectRef, SourceKey, VersionRecord, VersionState
@@ -19,13 +19,8 @@ DROP_CONNECTOR = "s3"
 MAX_COPIED_BYTES = 1_000_000_000  # S3 copies 5 GB in one call, a function's time allows less
 
 
-class RejectingLedger(VersionReads, Rejections, DropLedger, Protocol):
-    """What a refusal asks of the ledger."""
-
-
 @dataclass(frozen=True, slots=True)
 class Rejecting:
-    ledger: RejectingLedger
     objects: ObjectStore
     clock: Clock
 
@@ -50,36 +45,35 @@ class Rejecting:
             content_type="application/json",
         )
 
-    def version(
-        self, record: VersionRecord, error: CustodyError, *, keep_copy: bool = True
-    ) -> None:
-        """Refuse a PENDING version. Its record is closed last, so that a repeat after a crash
-        does all of it again. ``keep_copy`` False: nothing is wrong with the file itself."""
-        if record.connector == DROP_CONNECTOR:
-            self._drop(record, error, keep_copy)
-        self.ledger.reject(record.key, record.version, (error.code,))
 
-    def _drop(self, record: VersionRecord, error: CustodyError, keep_copy: bool) -> None:
+class RejectingLedger(VersionReads, DropReads, Protocol):
+    """What keeping a refused version asks of the ledger."""
+
+
+@dataclass(frozen=True, slots=True)
+class RejectingVersion:
+    """Keep what a refused version was made of, where it came as a drop. That the version is over
+    is for ``close_rejected`` to write: whoever refuses may have no right to."""
+
+    ledger: RejectingLedger
+    rejecting: Rejecting
+
+    def keep(self, record: VersionRecord, error: CustodyError) -> None:
+        """Nothing, where a newer upload has taken the drop's place: that one has its own story."""
+        if record.connector != DROP_CONNECTOR:
+            return
         source = SourceKey(record.key.tenant, record.source_id)
         drop = self.ledger.drop(source, record.name)
         if drop is None or drop.version != record.version:
             return
-        if keep_copy and not self._keep_pinned(
-            record, object_keys.incoming(source, record.name), error
-        ):
-            return
-        settle_drop(self.ledger, record, DropState.REJECTED, (error.code,), self.clock)
-
-    def _keep_pinned(self, record: VersionRecord, incoming: str, error: CustodyError) -> bool:
-        """False when the version was erased meanwhile: then nothing of it is kept."""
-        self.keep(incoming, record.raw, error)
+        incoming = object_keys.incoming(source, record.name)
+        self.rejecting.keep(incoming, record.raw, error)
         now = self.ledger.version(record.key, record.version)
-        if now is not None and now.state is not VersionState.ERASED:
-            return True
-        copy = object_keys.rejected(incoming)
-        for key in (copy, copy + object_keys.REASON_SUFFIX):
-            self.objects.delete_object(key)
-        return False
+        if now is None or now.state is VersionState.ERASED:
+            # Erased meanwhile: then nothing of it is kept.
+            copy = object_keys.rejected(incoming)
+            for key in (copy, copy + object_keys.REASON_SUFFIX):
+                self.rejecting.objects.delete_object(key)
 
 
 def settle_drop(

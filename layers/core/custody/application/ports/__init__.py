@@ -19,7 +19,7 @@ from custody.application.ports.documents import (
     VersionReads,
     VersionSteps,
 )
-from custody.application.ports.drops import DropLedger, DropListing
+from custody.application.ports.drops import DropLedger, DropListing, DropReads
 from custody.application.ports.erasures import ErasureLedger, ErasureReads, Tombstones
 from custody.application.ports.index import (
     CandidateIndex,
@@ -28,7 +28,7 @@ from custody.application.ports.index import (
     WritableIndex,
 )
 from custody.application.ports.jobs import Jobs
-from custody.application.ports.ledger import Ledger, LedgerReads
+from custody.application.ports.ledger import Erasing, Heads, Ledger, LedgerReads, Work
 from custody.application.ports.objects import ObjectStore, StoredObject, Upload
 from custody.application.ports.pages import Cursors, Page, PageSecrets
 from custody.application.ports.policies import PolicyStore
@@ -45,7 +45,7 @@ from custody.application.ports.text import (
 )
 from custody.application.ports.tokens import Authorizer
 from custody.application.ports.traces import TraceStore
-from custody.application.ports.trust import TrustLedger
+from custody.application.ports.trust import Trust, TrustLedger, TrustReads
 
 __all__ = [
     "AclPublication",
@@ -59,13 +59,16 @@ __all__ = [
     "Cursors",
     "DropLedger",
     "DropListing",
+    "DropReads",
     "Embedder",
+    "Erasing",
     "ErasureLedger",
     "ErasureReads",
     "EvidenceIndex",
     "Flip",
     "HeadListing",
     "HeadReads",
+    "Heads",
     "Identifiers",
     "Jobs",
     "Ledger",
@@ -87,11 +90,14 @@ __all__ = [
     "StoredObject",
     "Tombstones",
     "TraceStore",
+    "Trust",
     "TrustLedger",
+    "TrustReads",
     "Upload",
     "Verifier",
     "VersionHistory",
     "VersionReads",
     "VersionSteps",
+    "Work",
     "WritableIndex",
 ]

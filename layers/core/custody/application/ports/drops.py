@@ -9,9 +9,11 @@ from custody.domain.ledger.drops import Drop
 from custody.domain.model import SourceKey
 
 
-class DropLedger(Protocol):
+class DropReads(Protocol):
     def drop(self, source: SourceKey, name: str) -> Drop | None: ...
 
+
+class DropLedger(DropReads, Protocol):
     def put_drop(self, drop: Drop) -> Drop:
         """Conditional on ``drop.revision`` (0: absent); returns it with the next revision. Raises
         Moved."""

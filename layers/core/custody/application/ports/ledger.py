@@ -1,4 +1,5 @@
-"""The one that decides: the read of every search, and the whole of a ledger.
+"""The one that decides: the read of every search, the whole of a ledger, and the parts of it that
+a function may be given. Rights are held by part: trust, what is live, and what is on its way.
 
 Strongly consistent, conditional writes only. Raises Unavailable(code="ledger-unavailable").
 """
@@ -17,13 +18,12 @@ from custody.application.ports.documents import (
     Publication,
     Rejections,
     VersionHistory,
+    VersionReads,
     VersionSteps,
 )
 from custody.application.ports.drops import DropLedger, DropListing
 from custody.application.ports.erasures import ErasureLedger, Tombstones
-from custody.application.ports.pages import PageSecrets
-from custody.application.ports.sources import SourceLedger, SourceReads
-from custody.application.ports.trust import TrustLedger
+from custody.application.ports.trust import Trust
 from custody.domain.model import DocumentKey, LedgerView, SourceKey
 
 
@@ -41,27 +41,31 @@ class LedgerReads(Protocol):
         ...
 
 
+class Heads(LedgerReads, HeadReads, HeadListing, Narrowing, Tombstones, Protocol):
+    """What is live and what is erased, under the trust that is read beside it."""
+
+    def ping(self) -> None: ...
+
+
+class Work(VersionHistory, VersionSteps, DropLedger, DropListing, Protocol):
+    """Versions and drops, without what they make live."""
+
+    def ping(self) -> None: ...
+
+
+class Erasing(HeadReads, VersionReads, DropLedger, ErasureLedger, Protocol):
+    """What carries an erasure on, and cleans up."""
+
+
 class Ledger(
-    LedgerReads,
-    TrustLedger,
-    SourceReads,
-    SourceLedger,
-    HeadReads,
-    HeadListing,
-    VersionHistory,
-    VersionSteps,
+    Trust,
+    Heads,
+    Work,
+    Erasing,
     Admissions,
     Rejections,
     Publication,
-    Narrowing,
     AclPublication,
-    DropLedger,
-    DropListing,
-    Tombstones,
-    ErasureLedger,
-    PageSecrets,
     Protocol,
 ):
     """The whole of one: what an adapter offers. A use case names the parts that it needs."""
-
-    def ping(self) -> None: ...

@@ -28,6 +28,6 @@ class Cursors(Protocol):
 
 class PageSecrets(Protocol):
     def page_secret(self) -> bytes:
-        """32 bytes of the deployment's own, made when they are first asked for: what positions in
-        listings are sealed with."""
+        """32 bytes of the deployment's own: what positions in listings are sealed with. Raises
+        Unavailable(policy-unavailable) before a deployment has made them."""
         ...

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Protocol
 
-from custody.domain.model import Control, PolicyRef, VerificationKey
+from custody.application.ports.pages import PageSecrets
+from custody.application.ports.sources import SourceLedger, SourceReads
+from custody.domain.model import Control, LedgerView, PolicyRef, SourceKey, VerificationKey
+
+
+class TrustReads(Protocol):
+    def trust_view(
+        self, tenant: str, subject: str, sources: Collection[SourceKey] = ()
+    ) -> LedgerView:
+        """``LedgerReads.view`` of no document: for what asks only who may act, and as whom."""
+        ...
 
 
 class TrustLedger(Protocol):
@@ -28,3 +39,13 @@ class TrustLedger(Protocol):
     def set_not_before(self, tenant: str, subject: str, not_before: datetime) -> None:
         """Only ever moves forward."""
         ...
+
+    def make_page_secret(self) -> None:
+        """What positions in listings are sealed with. The first one stays."""
+        ...
+
+
+class Trust(TrustReads, TrustLedger, SourceReads, SourceLedger, PageSecrets, Protocol):
+    """All of it. Only a deployment and governors may write it."""
+
+    def ping(self) -> None: ...
