@@ -42,18 +42,29 @@ def variables(function: Properties) -> dict[str, Any]:
     return told
 
 
+def role(function: Properties) -> Properties:
+    return of_type("AWS::IAM::Role")[referenced(function["Role"])]
+
+
 def statements(function: Properties) -> list[dict[str, Any]]:
-    """Every statement of the function's own policies, those under conditions included."""
-    return [s for policy in function.get("Policies", []) for s in _statements(policy)]
+    """Every statement of the function's own role, those under conditions included."""
+    return [
+        statement
+        for policy in role(function)["Policies"]
+        for each in policy["PolicyDocument"]["Statement"]
+        for statement in (each["Fn::If"][1:] if "Fn::If" in each else [each])
+        if statement != {"Ref": "AWS::NoValue"}
+    ]
 
 
-def _statements(policy: Any) -> list[dict[str, Any]]:
-    if isinstance(policy, dict) and "Statement" in policy:
-        found = policy["Statement"]
-        return found if isinstance(found, list) else [found]
-    if isinstance(policy, dict) and "Fn::If" in policy:
-        return [s for branch in policy["Fn::If"][1:] for s in _statements(branch)]
-    return []
+def mappings() -> dict[str, Properties]:
+    """By the function that takes the queue's messages."""
+    logical = {
+        name: folder(properties)
+        for name, properties in of_type("AWS::Serverless::Function").items()
+    }
+    found = of_type("AWS::Lambda::EventSourceMapping").values()
+    return {logical[referenced(each["FunctionName"])]: each for each in found}
 
 
 def as_list(value: Any) -> list[Any]:

@@ -17,6 +17,7 @@ from custody.domain.storage import object_keys
 from tests.architecture import template_facts
 from tests.architecture.erasure_of_stores import STORES
 from tests.support.ingest_world import World
+from tests.support.ledger_items import ITEMS
 
 KEPT_BY = {
     "AWS::DynamoDB::Table": ("table", "TableName"),
@@ -26,8 +27,9 @@ KEPT_BY = {
 LOGS = "AWS::Logs::LogGroup"
 KEEPING_NOTHING = {
     "AWS::CloudWatch::Alarm",
-    "AWS::IAM::ManagedPolicy",
+    "AWS::IAM::Role",
     "AWS::KMS::Key",
+    "AWS::Lambda::EventSourceMapping",
     "AWS::S3::BucketPolicy",
     "AWS::SQS::QueuePolicy",
     "AWS::Serverless::Api",
@@ -91,7 +93,7 @@ def _prefixes_of_keys() -> set[str]:
 
 def _prefixes_that_may_be_written() -> set[str]:
     return {
-        f"prefix/{arn['Fn::Sub'].partition(':::')[2].split('/')[1]}"
+        f"prefix/{arn['Fn::Sub'].split('/')[1]}"
         for function in template_facts.functions().values()
         for statement in template_facts.statements(function)
         if set(template_facts.as_list(statement["Action"])) & {"s3:PutObject", "s3:*", "*"}
@@ -122,6 +124,11 @@ def test_every_store_says_what_an_erasure_does_there_and_none_is_made_up() -> No
         | _items()
         | _resources()
     )
+
+
+def test_every_kind_of_item_has_a_table_of_the_ledger() -> None:
+    assert {f"item/{name}" for name in ITEMS} == _items()
+    assert {f"table/{table}" for table, _ in ITEMS.values()} <= _resources()
 
 
 def test_every_kind_of_resource_is_known_to_keep_data_or_not() -> None:

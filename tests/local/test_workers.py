@@ -13,13 +13,11 @@ TEMPLATE = (ROOT / "template.yaml").read_text()
 
 
 def counts(path: Path) -> dict[str, object]:
-    """MaximumConcurrency by function and event."""
-    functions = template.resources(template.load(path), "AWS::Serverless::Function")
+    """MaximumConcurrency by event source mapping."""
+    found = template.resources(template.load(path), "AWS::Lambda::EventSourceMapping")
     return {
-        f"{name}.{event}": told["Properties"]["ScalingConfig"]["MaximumConcurrency"]
-        for name, properties in functions.items()
-        for event, told in properties.get("Events", {}).items()
-        if told["Type"] == "SQS"
+        name: properties["ScalingConfig"]["MaximumConcurrency"]
+        for name, properties in found.items()
     }
 
 

@@ -1,0 +1,24 @@
+"""Each kind of item of the ledger, with the table that it lies in and the key of one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from custody.adapters.dynamodb import layout
+from custody.domain.model import DocumentKey, SourceKey
+
+_GUIDE = DocumentKey("acme", "guide")
+_WIKI = SourceKey("acme", "wiki")
+
+ITEMS: Mapping[str, tuple[str, layout.Key]] = {
+    "service": ("trust", layout.service(0)),
+    "tenant": ("trust", layout.tenant("acme")),
+    "principal": ("trust", layout.principal("acme", "ann")),
+    "source": ("trust", layout.source(_WIKI)),
+    "policy": ("trust", layout.policy("0" * 64)),
+    "page_secret": ("trust", layout.page_secret()),
+    "head": ("ledger", layout.head(_GUIDE)),
+    "erasure": ("ledger", layout.erasure("acme", "er-1")),
+    "version": ("work", layout.version(_GUIDE, 1)),
+    "drop": ("work", layout.drop(_WIKI, "a.md")),
+}
