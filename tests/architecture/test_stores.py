@@ -128,7 +128,7 @@ def test_every_store_says_what_an_erasure_does_there_and_none_is_made_up() -> No
 
 def test_every_kind_of_item_has_a_table_of_the_ledger() -> None:
     assert {f"item/{name}" for name in ITEMS} == _items()
-    assert {f"table/{table}" for table, _ in ITEMS.values()} <= _resources()
+    assert {f"table/{table}" for tables, _ in ITEMS.values() for table in tables} <= _resources()
 
 
 def test_every_kind_of_resource_is_known_to_keep_data_or_not() -> None:

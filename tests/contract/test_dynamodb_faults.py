@@ -526,6 +526,7 @@ def test_each_kind_of_item_lies_in_the_table_whose_rights_it_needs(stack: Fixtur
     ledger.set_not_before("acme", "ann", LATER)
     ledger.put_source(records.source("acme"), expected_revision=0)
     ledger.make_page_secret()
+    ledger.mark_layout()
     DynamoPolicies(stack.client, f"{stack.prefix}-trust").put(
         PolicyRef("gate", "1", "d"), records.envelope("s")
     )
@@ -541,8 +542,8 @@ def test_each_kind_of_item_lies_in_the_table_whose_rights_it_needs(stack: Fixtur
     }
     assert found == {
         "trust": {"CONTROL", "TENANT", "PRINCIPAL", "SOURCE", "SECRET", "POLICY"},
-        "ledger": {"HEAD", "ERASURE"},
-        "work": {"V", "DROP"},
+        "ledger": {"HEAD", "ERASURE", "LAYOUT"},
+        "work": {"V", "DROP", "LAYOUT"},
     }
 
 

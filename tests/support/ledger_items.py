@@ -1,4 +1,4 @@
-"""Each kind of item of the ledger, with the table that it lies in and the key of one of them."""
+"""Each kind of item of the ledger, with the tables that it lies in and the key of one of them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from custody.domain.model import DocumentKey, SourceKey
 _GUIDE = DocumentKey("acme", "guide")
 _WIKI = SourceKey("acme", "wiki")
 
-ITEMS: Mapping[str, tuple[str, layout.Key]] = {
-    "service": ("trust", layout.service(0)),
-    "tenant": ("trust", layout.tenant("acme")),
-    "principal": ("trust", layout.principal("acme", "ann")),
-    "source": ("trust", layout.source(_WIKI)),
-    "policy": ("trust", layout.policy("0" * 64)),
-    "page_secret": ("trust", layout.page_secret()),
-    "head": ("ledger", layout.head(_GUIDE)),
-    "erasure": ("ledger", layout.erasure("acme", "er-1")),
-    "version": ("work", layout.version(_GUIDE, 1)),
-    "drop": ("work", layout.drop(_WIKI, "a.md")),
+ITEMS: Mapping[str, tuple[tuple[str, ...], layout.Key]] = {
+    "service": (("trust",), layout.service(0)),
+    "tenant": (("trust",), layout.tenant("acme")),
+    "principal": (("trust",), layout.principal("acme", "ann")),
+    "source": (("trust",), layout.source(_WIKI)),
+    "policy": (("trust",), layout.policy("0" * 64)),
+    "page_secret": (("trust",), layout.page_secret()),
+    "head": (("ledger",), layout.head(_GUIDE)),
+    "erasure": (("ledger",), layout.erasure("acme", "er-1")),
+    "version": (("work",), layout.version(_GUIDE, 1)),
+    "drop": (("work",), layout.drop(_WIKI, "a.md")),
+    "mark": (("ledger", "work"), layout.mark()),
 }

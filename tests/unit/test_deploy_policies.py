@@ -61,6 +61,16 @@ def test_a_first_deployment_registers_both_keys_and_puts_both_policies_in_force(
     assert world.active.gate(control)[1].presets["balanced"].threshold == 0.55
 
 
+def test_a_deployment_makes_the_secret_of_page_cursors_once() -> None:
+    world = World()
+    with pytest.raises(Unavailable):
+        world.ledger.page_secret()
+    world.deploy()()
+    secret = world.ledger.page_secret()
+    world.deploy()()
+    assert world.ledger.page_secret() == secret
+
+
 def test_a_key_s_window_opens_a_little_early_for_clocks_that_differ() -> None:
     world = World()
     world.deploy()()

@@ -29,7 +29,8 @@ class                  status  codes
                                query-not-embeddable, reply-too-large, idempotency-key-reused; and
                                the code of Rejected when a posted document was rejected
 ``Unavailable``        503     unavailable, index-unavailable, index-mapping-mismatch,
-                               model-revision-mismatch, ledger-unavailable, policy-unavailable,
+                               model-revision-mismatch, ledger-unavailable, layout-outdated,
+                               policy-unavailable,
                                model-unavailable, store-unavailable, queue-unavailable,
                                trace-unavailable, idempotency-unavailable, signer-unavailable,
                                issuer-unavailable, parser-unavailable, erasure-partial

@@ -22,5 +22,8 @@ class MemoryLedger(
     MemoryErasures,
     MemoryPageSecrets,
 ):
+    def mark_layout(self) -> None:
+        """A process's own: no other version laid it out."""
+
     def ping(self) -> None:
         """Always there."""

@@ -99,9 +99,11 @@ def harmless_writes(role: As, physical: Mapping[str, str]) -> Iterator[Attempt]:
         table = logical.removesuffix("Table").lower()
         key = {name: {"S": "nobody"} for name in names}
         yield from writes(f"an item of {table}", table, physical[logical], key)
-    for item, (table, where) in ITEMS.items():
-        name = physical[f"{table.capitalize()}Table"]
-        yield from writes(f"a {item}", table, name, {"pk": {"S": where.pk}, "sk": {"S": where.sk}})
+    for item, (tables, where) in ITEMS.items():
+        for table in tables:
+            name = physical[f"{table.capitalize()}Table"]
+            key = {"pk": {"S": where.pk}, "sk": {"S": where.sk}}
+            yield from writes(f"a {item}", table, name, key)
 
 
 def signatures(role: As, physical: Mapping[str, str]) -> Iterator[Attempt]:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 
-from custody.adapters.dynamodb import codec, layout
+from custody.adapters.dynamodb import codec, layout, marks, rows
 from custody.adapters.dynamodb.batches import Wanted, batch
 from custody.adapters.dynamodb.rows import PrincipalControl, ServiceControl, TenantControl
 from custody.adapters.dynamodb.table import OnTrust
@@ -27,6 +27,12 @@ class ControlReads(OnTrust):
         self, tenant: str, subject: str, sources: Collection[SourceKey] = ()
     ) -> LedgerView:
         return view_of(tenant, read_bodies(self._trust_keys(tenant, subject, sources)))
+
+    def _ping_trust(self) -> None:
+        stored = rows.load(ServiceControl, self._trust.get(self._service_copy()))
+        if stored is None:
+            raise _nothing_governs()
+        marks.check(stored.value.layout)
 
     def _trust_keys(self, tenant: str, subject: str, sources: Iterable[SourceKey]) -> list[Wanted]:
         keys = [self._service_copy(), layout.tenant(tenant), layout.principal(tenant, subject)]
@@ -63,8 +69,9 @@ def view_of(tenant: str, bodies: Bodies) -> LedgerView:
 
 def control_of(tenant: str, bodies: Bodies) -> Control:
     if not bodies["CONTROL"]:
-        raise NoControlItem("The service has no control item.")
+        raise _nothing_governs()
     service = codec.load(ServiceControl, bodies["CONTROL"][0])
+    marks.check(service.layout)
     tenants = codec.load_many(TenantControl, bodies["TENANT"])
     own = tenants[0] if tenants else TenantControl()
     return Control(
@@ -74,3 +81,7 @@ def control_of(tenant: str, bodies: Bodies) -> Control:
         trust_domains=own.trust_domains,
         epoch=service.epoch + own.epoch,
     )
+
+
+def _nothing_governs() -> NoControlItem:
+    return NoControlItem("The service has no control item.")

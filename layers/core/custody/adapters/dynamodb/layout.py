@@ -17,6 +17,7 @@ ledger  head         ``D#`` hash(tenant, document)       ``HEAD``
 ledger  erasure      ``E#`` hash(tenant, erasure)        ``ERASURE``
 work    version      ``D#`` hash(tenant, document)       ``V#`` 12 digits
 work    drop         ``P#`` hash(tenant, path)           ``DROP#`` source
+both    mark         ``LAYOUT``                          ``LAYOUT``
 ======  ===========  ==================================  ======================
 
 Heads and sources are listed through the index ``gsi1`` of their table: ``gsi1pk`` names tenant and
@@ -49,8 +50,10 @@ class Key:
     sk: str = ""
 
 
-PROBE = Key("PROBE", "PROBE")
-"""Nothing lies here: a table is asked for it to learn whether it answers."""
+LAYOUT = 1
+"""Raised with every change of what lies where that this code can't read past. Nothing is migrated:
+tables of another layout are told of, never read. Before there were marks it was 0, and one table
+held everything."""
 
 
 def digest(*parts: str) -> str:
@@ -102,6 +105,11 @@ def service(copy: int) -> Key:
 
 def page_secret() -> Key:
     return Key("PAGES", "SECRET")
+
+
+def mark() -> Key:
+    """In the ledger and the work table; trust has its mark in the control item."""
+    return Key("LAYOUT", "LAYOUT")
 
 
 def tenant(tenant: str) -> Key:

@@ -6,12 +6,13 @@ held by table, so each class stands on exactly the tables that its use cases tou
 
 from __future__ import annotations
 
-from custody.adapters.dynamodb import layout
+from custody.adapters.dynamodb import marks
 from custody.adapters.dynamodb.calls import Table
 from custody.adapters.dynamodb.documents import DynamoHeadListing, DynamoHistory
 from custody.adapters.dynamodb.drops import DynamoDrops
 from custody.adapters.dynamodb.erasures import DynamoErasures, DynamoTombstones
 from custody.adapters.dynamodb.ingestion import DynamoAdmissions, DynamoSteps
+from custody.adapters.dynamodb.marks import DynamoMarks
 from custody.adapters.dynamodb.pages import DynamoPageSecrets
 from custody.adapters.dynamodb.publication import DynamoNarrowing, DynamoPublication
 from custody.adapters.dynamodb.sources import DynamoSources
@@ -26,7 +27,7 @@ class DynamoTrust(DynamoGovernance, DynamoSources, DynamoPageSecrets):
         self._trust = trust
 
     def ping(self) -> None:
-        self._trust.get(layout.PROBE)
+        self._ping_trust()
 
 
 class DynamoHeads(DynamoView, DynamoHeadListing, DynamoNarrowing, DynamoTombstones):
@@ -36,7 +37,7 @@ class DynamoHeads(DynamoView, DynamoHeadListing, DynamoNarrowing, DynamoTombston
         self._trust, self._ledger = trust, ledger
 
     def ping(self) -> None:
-        self._ledger.get(layout.PROBE)
+        marks.ping(self._ledger)
 
 
 class DynamoWork(DynamoSteps, DynamoHistory, DynamoDrops):
@@ -46,7 +47,7 @@ class DynamoWork(DynamoSteps, DynamoHistory, DynamoDrops):
         self._work = work
 
     def ping(self) -> None:
-        self._work.get(layout.PROBE)
+        marks.ping(self._work)
 
 
 class DynamoErasing(DynamoErasures, DynamoDrops):
@@ -70,6 +71,7 @@ class DynamoLedger(
     DynamoTombstones,
     DynamoErasures,
     DynamoDrops,
+    DynamoMarks,
 ):
     """``Ledger``: the whole. The tables are of one client."""
 
@@ -77,5 +79,6 @@ class DynamoLedger(
         self._trust, self._ledger, self._work = trust, ledger, work
 
     def ping(self) -> None:
-        for table in (self._trust, self._ledger, self._work):
-            table.get(layout.PROBE)
+        self._ping_trust()
+        marks.ping(self._ledger)
+        marks.ping(self._work)

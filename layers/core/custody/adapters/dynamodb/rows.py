@@ -27,9 +27,17 @@ from custody.domain.model import (
 
 @dataclass(frozen=True, slots=True)
 class ServiceControl:
+    """``layout``: the one that all three tables have; 0 where none was named yet."""
+
     keys: Mapping[str, VerificationKey] = field(default_factory=dict)
     policies: Mapping[str, PolicyRef] = field(default_factory=dict)
     epoch: int = 0
+    layout: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    layout: int
 
 
 @dataclass(frozen=True, slots=True)

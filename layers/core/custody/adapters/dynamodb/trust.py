@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
-from custody.adapters.dynamodb import codec, layout, rows
+from custody.adapters.dynamodb import codec, layout, marks, rows
 from custody.adapters.dynamodb.control import ControlReads, control_of, read_bodies
 from custody.adapters.dynamodb.rows import PrincipalControl, ServiceControl, TenantControl
 from custody.adapters.dynamodb.writes import Row, write
@@ -55,7 +55,9 @@ class DynamoGovernance(ControlReads):
     def _change_service(self, change: Callable[[ServiceControl], ServiceControl]) -> None:
         for _ in self._trust.pacing.tries():
             stored = rows.load(ServiceControl, self._trust.get(layout.service(0)))
-            service = change(stored.value if stored else ServiceControl())
+            if stored is not None:
+                marks.check(stored.value.layout)
+            service = change(stored.value if stored else ServiceControl(layout=layout.LAYOUT))
             if stored is not None and service == stored.value:
                 return  # a redeployment puts the same again: no cache need forget anything
             body = codec.dump(replace(service, epoch=service.epoch + 1))

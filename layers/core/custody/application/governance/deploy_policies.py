@@ -1,4 +1,4 @@
-"""What a deployment does once: register the keys, make the secret of page cursors, sign the packaged
+"""What a deployment does once: mark the layout of the tables, register the keys, make the secret of page cursors, sign the packaged
 policies, put them in force.
 
 Run again, it changes nothing that is as it should be: a registered key keeps its window and its
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from custody.application.governance.active_policies import (
     POLICY_PAYLOAD_TYPE,
@@ -21,7 +21,7 @@ from custody.application.governance.active_policies import (
 )
 from custody.application.governance.kinds import KINDS, PolicyKinds
 from custody.application.governance.policy_kind import PolicyKind, version_order
-from custody.application.ports import PolicyStore, Signer, TrustLedger, Verifier
+from custody.application.ports import LayoutMarks, PolicyStore, Signer, TrustLedger, Verifier
 from custody.domain.model import Control, PolicyRef, VerificationKey
 from custody.domain.provenance.canonical import canonical_json, parse_json
 from custody.errors import IntegrityError, NoControlItem, Unavailable
@@ -51,12 +51,17 @@ class _Packaged:
     payload: bytes
 
 
+class DeployLedger(TrustLedger, LayoutMarks, Protocol):
+    """What a deployment asks of the ledger."""
+
+
 @dataclass(frozen=True, slots=True)
 class DeployPolicies:
     """``packaged``: name of a kind -> the JSON of its policy. Raises IntegrityError(invalid-policy)
-    before anything is written, and Unavailable (of ledger, signer or store)."""
+    before anything is written, Unavailable(layout-outdated) before any key is registered, and
+    Unavailable (of ledger, signer or store)."""
 
-    ledger: TrustLedger
+    ledger: DeployLedger
     policies: PolicyStore
     ingestion: Signer
     policy: Signer
@@ -66,6 +71,7 @@ class DeployPolicies:
 
     def __call__(self) -> Deployed:
         packaged = [self._packaged(name, text) for name, text in self.packaged.items()]
+        self.ledger.mark_layout()
         keys = (self.ingestion.verification_key(), self.policy.verification_key())
         registered = tuple(key.keyid for key in keys if self._register(key))
         self.ledger.make_page_secret()

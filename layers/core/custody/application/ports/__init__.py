@@ -45,7 +45,7 @@ from custody.application.ports.text import (
 )
 from custody.application.ports.tokens import Authorizer
 from custody.application.ports.traces import TraceStore
-from custody.application.ports.trust import Trust, TrustLedger, TrustReads
+from custody.application.ports.trust import LayoutMarks, Trust, TrustLedger, TrustReads
 
 __all__ = [
     "AclPublication",
@@ -71,6 +71,7 @@ __all__ = [
     "Heads",
     "Identifiers",
     "Jobs",
+    "LayoutMarks",
     "Ledger",
     "LedgerReads",
     "Matrix",

@@ -23,7 +23,7 @@ from custody.application.ports.documents import (
 )
 from custody.application.ports.drops import DropLedger, DropListing
 from custody.application.ports.erasures import ErasureLedger, Tombstones
-from custody.application.ports.trust import Trust
+from custody.application.ports.trust import LayoutMarks, Trust
 from custody.domain.model import DocumentKey, LedgerView, SourceKey
 
 
@@ -37,7 +37,7 @@ class LedgerReads(Protocol):
     ) -> LedgerView:
         """One (parallel) strongly consistent read of heads, sources, the control items and the
         principal's not_before. Raises Unavailable(code="policy-unavailable") without a control
-        item."""
+        item, Unavailable(code="layout-outdated") where another version laid it out."""
         ...
 
 
@@ -66,6 +66,7 @@ class Ledger(
     Rejections,
     Publication,
     AclPublication,
+    LayoutMarks,
     Protocol,
 ):
     """The whole of one: what an adapter offers. A use case names the parts that it needs."""

@@ -45,6 +45,13 @@ class TrustLedger(Protocol):
         ...
 
 
+class LayoutMarks(Protocol):
+    def mark_layout(self) -> None:
+        """Mark what is stored as laid out by this version. Raises Unavailable(layout-outdated), and
+        leaves word of it for every reader, where another version's is found."""
+        ...
+
+
 class Trust(TrustReads, TrustLedger, SourceReads, SourceLedger, PageSecrets, Protocol):
     """All of it. Only a deployment and governors may write it."""
 
