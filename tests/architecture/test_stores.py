@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, Protocol, get_type_hints
 
+import pytest
+
 import custody.application
 from custody.adapters.dynamodb import layout
 from custody.application.erasure.places import Place
@@ -117,13 +119,32 @@ def _resources() -> set[str]:
 def test_every_store_says_what_an_erasure_does_there_and_none_is_made_up() -> None:
     told = [face for store in STORES for face in store.faces]
     assert len(told) == len(set(told))
-    assert set(told) == (
+    found = (
         _ports_that_write()
         | _prefixes_of_keys()
         | _prefixes_that_may_be_written()
         | _items()
         | _resources()
     )
+    assert set(told) == found, (
+        "Name the store in tests/architecture/erasure_of_stores.py, with the place that visits it or"
+        " the reason why none does; a method of a port that keeps nothing, in READING above."
+    )
+
+
+def test_some_function_may_write_under_each_prefix_and_under_no_other() -> None:
+    assert _prefixes_that_may_be_written() == _prefixes_of_keys()
+
+
+@pytest.mark.parametrize("action", ["s3:DeleteObject", "s3:DeleteObjectVersion"])
+def test_an_erasure_may_delete_under_each_prefix(action: str) -> None:
+    allowed = {
+        f"prefix/{arn['Fn::Sub'].split('/')[1]}"
+        for statement in template_facts.statements(template_facts.functions()["propagate"])
+        if action in template_facts.as_list(statement["Action"])
+        for arn in template_facts.as_list(statement["Resource"])
+    }
+    assert allowed == _prefixes_of_keys()
 
 
 def test_every_kind_of_item_has_a_table_of_the_ledger() -> None:
