@@ -136,8 +136,17 @@ def test_a_live_version_whose_drop_is_yet_to_be_settled_is_not_told_as_rejected(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Publication was killed between the flip and the drop."""
-    monkeypatch.setattr("custody.application.ingestion.publish.settle_drop", lambda *_: None)
-    world.deliver(world.drop("a.txt", b"fine"))
+    world.accept_drop(world.drop("a.txt", b"fine"))
+    publish: list[PublishJob] = []
+    world.queue.drain({ParseJob: world.handle, EmbedJob: world.handle, PublishJob: publish.append})
+
+    def killed(*_: object) -> None:
+        raise Crash("before put_drop")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(world.ledger, "put_drop", killed)
+        with pytest.raises(Crash):
+            world.publish(publish)
     assert (of(world).state, drop_of(world).state) == (VersionState.ACTIVE, DropState.PENDING)
     assert world.close_rejected([BAD]) == ()
     assert drop_of(world).state is DropState.PENDING
