@@ -834,7 +834,8 @@ def test_without_a_control_item_nothing_is_judged(ledger: Ledger) -> None:
     assert missing.value.code == "policy-unavailable"
     with pytest.raises(NoControlItem):
         ledger.control("acme")
-    ledger.ping()
+    with pytest.raises(NoControlItem):
+        ledger.ping()
 
 
 def test_a_tenants_policy_stands_before_the_services(ledger: Ledger) -> None:

@@ -26,4 +26,5 @@ class MemoryLedger(
         """A process's own: no other version laid it out."""
 
     def ping(self) -> None:
-        """Always there."""
+        """Always there, once a deployment has put what governs it."""
+        self._check_governed()

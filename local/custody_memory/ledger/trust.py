@@ -20,8 +20,7 @@ class MemoryTrust(State):
             return found
 
     def _build_control(self, tenant: str) -> Control:
-        if self._service_epoch == 0:
-            raise NoControlItem("The service has no control item.")
+        self._check_governed()
         own = self._tenants.get(tenant, TenantControl())
         return Control(
             tenant=tenant,
@@ -30,6 +29,10 @@ class MemoryTrust(State):
             trust_domains=own.trust_domains,
             epoch=self._service_epoch + own.epoch,
         )
+
+    def _check_governed(self) -> None:
+        if self._service_epoch == 0:
+            raise NoControlItem("The service has no control item.")
 
     def put_key(self, key: VerificationKey) -> None:
         with self._lock:
