@@ -43,6 +43,7 @@ class                  status  codes
                                malformed-pdf, encrypted-pdf, invalid-path, unknown-source,
                                source-quarantined, source-retired, acl-required, acl-too-wide,
                                sidecar-forbidden, model-revision-changed, document-owned-elsewhere
+``NotUtf8``            —       a Rejected: invalid-utf8
 ``BrokenSidecar``      —       a Rejected: sidecar-malformed, sidecar-too-large,
                                sidecar-claims-trust, sidecar-acl-too-wide
 ``IntegrityError``     —       bytes that fail a digest, a signature or a schema they must satisfy;
@@ -149,6 +150,12 @@ class Rejected(CustodyError):
 
     status = 422
     default_code = "rejected"
+
+
+class NotUtf8(Rejected):
+    """Bytes that were taken for UTF-8 text and are none."""
+
+    default_code = "invalid-utf8"
 
 
 class BrokenSidecar(Rejected):

@@ -10,18 +10,6 @@ from custody.domain.text.media import Media
 from custody.errors import Rejected
 
 _DEFAULT_LIMITS = Limits()
-# Charsets that documents are still written in; free to choose, a guess takes exotic ones.
-_LIKELY = (
-    "cp1252",
-    "utf_16",
-    "cp1251",
-    "koi8_r",
-    "shift_jis",
-    "euc_jp",
-    "gb18030",
-    "big5",
-    "euc_kr",
-)
 
 
 class FormatParser:
@@ -45,17 +33,12 @@ class FormatParser:
             self._refuse_size(len(content), self._limits.markup_bytes)
         elif kind.type in {media.JSON, media.JSON_LINES}:
             self._refuse_size(len(content), self._limits.json_bytes)
-        try:
-            if self._is_dear(content, kind):
-                return read_isolated(content, kind, self._limits)
-            # Imported late: accepting a document needs the types, not the parsers.
-            from custody.adapters.parsers.reading import read
+        if self._is_dear(content, kind):
+            return read_isolated(content, kind, self._limits)
+        # Imported late: accepting a document needs the types, not the parsers.
+        from custody.adapters.parsers.reading import read
 
-            return read(content, kind, self._limits)
-        except Rejected as error:
-            if error.code != "invalid-utf8" or kind.charset is not None:
-                raise
-            raise Rejected(error.detail + _charset_hint(content), code=error.code) from error
+        return read(content, kind, self._limits)
 
     def _is_dear(self, content: bytes, kind: Media) -> bool:
         """Size alone isn't enough (tags nest) and neither is the number of tags: one tag may have
@@ -68,11 +51,3 @@ class FormatParser:
     def _refuse_size(self, size: int, limit: int) -> None:
         if size > limit:
             raise Rejected(f"The document has more than {limit} bytes.", code="document-too-large")
-
-
-def _charset_hint(content: bytes) -> str:
-    """A guess for a person to act on; the text is never decoded by it."""
-    from charset_normalizer import from_bytes
-
-    guess = from_bytes(content[:16_384], cp_isolation=list(_LIKELY)).best()
-    return f" It may be {guess.encoding}: declare its charset." if guess else ""

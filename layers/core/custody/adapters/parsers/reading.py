@@ -16,8 +16,20 @@ from custody.application.ports import Block, ParsedDocument
 from custody.domain.text import media
 from custody.domain.text.hygiene import clean_text, inspect_text, ordered
 from custody.domain.text.media import Media
-from custody.errors import Rejected
+from custody.errors import NotUtf8, Rejected
 
+# Charsets that documents are still written in; free to choose, a guess takes exotic ones.
+_LIKELY = (
+    "cp1252",
+    "utf_16",
+    "cp1251",
+    "koi8_r",
+    "shift_jis",
+    "euc_jp",
+    "gb18030",
+    "big5",
+    "euc_kr",
+)
 # Raise it when the same bytes would give other text.
 _REVISION = 1
 _LIBRARIES = {
@@ -41,7 +53,7 @@ def parser_version(media_type: str) -> str:
 def _draft(content: bytes, kind: Media, limits: Limits) -> Draft:
     if kind.type == media.PDF:
         return read_pdf(content, limits)
-    text = media.decode(content, kind.charset)
+    text = _text(content, kind)
     match kind.type:
         case media.HTML:
             return read_html(text, limits)
@@ -55,6 +67,23 @@ def _draft(content: bytes, kind: Media, limits: Limits) -> Draft:
             return read_csv(text, limits)
         case _:
             return read_text(text)
+
+
+def _text(content: bytes, kind: Media) -> str:
+    try:
+        return media.decode(content, kind.charset)
+    except NotUtf8 as error:
+        if kind.charset is not None:
+            raise
+        raise NotUtf8(error.detail + _charset_hint(content)) from error
+
+
+def _charset_hint(content: bytes) -> str:
+    """A guess for a person to act on; the text is never decoded by it."""
+    from charset_normalizer import from_bytes
+
+    guess = from_bytes(content[:16_384], cp_isolation=list(_LIKELY)).best()
+    return f" It may be {guess.encoding}: declare its charset." if guess else ""
 
 
 def _finish(draft: Draft, kind: Media, limits: Limits) -> ParsedDocument:

@@ -11,7 +11,7 @@ import codecs
 import re
 from dataclasses import dataclass
 
-from custody.errors import Rejected
+from custody.errors import NotUtf8, Rejected
 
 TEXT = "text/plain"
 MARKDOWN = "text/markdown"
@@ -163,9 +163,7 @@ def _strictly(content: bytes, codec: str) -> str:
     except (UnicodeDecodeError, UnicodeError) as error:
         if codec.startswith("utf-8"):
             position = error.start if isinstance(error, UnicodeDecodeError) else 0
-            raise Rejected(
-                f"The text is not valid UTF-8 (byte {position}).", code="invalid-utf8"
-            ) from error
+            raise NotUtf8(f"The text is not valid UTF-8 (byte {position}).") from error
         raise Rejected(f"The text is not valid {codec}.", code="invalid-charset") from error
 
 
