@@ -26,6 +26,7 @@ from custody.application.ports import (
     ObjectStore,
     Parser,
     PolicyStore,
+    Reranker,
     Signer,
     TraceStore,
     Trust,
@@ -57,6 +58,7 @@ class MemoryPorts:
     policies: PolicyStore = field(default_factory=MemoryPolicies)
     verifier: Verifier = field(default_factory=EcdsaVerifier)
     packaged_policies: Mapping[str, bytes] = field(default_factory=packaged_policies)
+    reranker: Reranker | None = None
     pause: Callable[[float], None] = time.sleep
     given_objects: ObjectStore | None = None
     given_idempotency: Idempotency | None = None

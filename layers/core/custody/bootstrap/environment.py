@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         ObjectStore,
         Parser,
         PolicyStore,
+        Reranker,
         Signer,
         TraceStore,
         Trust,
@@ -180,6 +181,10 @@ class EnvironmentPorts:
         from custody.adapters.onnx_embedder import OnnxEmbedder
 
         return OnnxEmbedder(self._model())
+
+    @property
+    def reranker(self) -> Reranker | None:
+        return None
 
     @cached_property
     def verifier(self) -> Verifier:

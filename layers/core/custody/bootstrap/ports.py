@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ObjectStore,
         Parser,
         PolicyStore,
+        Reranker,
         Signer,
         TraceStore,
         Trust,
@@ -69,6 +70,11 @@ class Ports(Protocol):
     def chunker(self) -> Chunker: ...
     @property
     def embedder(self) -> Embedder: ...
+    @property
+    def reranker(self) -> Reranker | None:
+        """None: a deployment without one, which a search that asks for it is told."""
+        ...
+
     @property
     def verifier(self) -> Verifier: ...
     @property

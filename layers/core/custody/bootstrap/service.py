@@ -87,6 +87,7 @@ class Service:
             check=self.check,
             policies=self.active_policies,
             leg_weights=self._limits.leg_weights,
+            reranker=self._ports.reranker,
         )
 
     @cached_property
@@ -156,7 +157,7 @@ class Service:
             jobs=jobs,
             clock=ports.clock,
             rejecting=self._rejecting,
-            erasing=self._tombstone(jobs),
+            tombstone=self._tombstone(jobs),
             bucket=self._limits.bucket,
             max_object_bytes=self._limits.max_object_bytes,
         )

@@ -83,7 +83,7 @@ class Reply:
     counts: Mapping[str, float] = field(default_factory=dict)
 
 
-type Call[S] = Callable[[S, Request[Any, Any]], Reply]
+type Serve[S] = Callable[[S, Request[Any, Any]], Reply]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Endpoint[S: Edge]:
     replies: Mapping[int, type[BaseModel]]
     headers: Mapping[str, bool]
     anonymous: bool
-    call: Call[S]
+    call: Serve[S]
 
     def match(self, path: str) -> dict[str, str] | None:
         """Path parameters, or None where ``path`` is another endpoint's."""
@@ -137,8 +137,8 @@ class Api[S: Edge]:
         query: type[BaseModel] | None = None,
         headers: Mapping[str, bool] | None = None,
         anonymous: bool = False,
-    ) -> Callable[[Call[S]], Call[S]]:
-        def register(call: Call[S]) -> Call[S]:
+    ) -> Callable[[Serve[S]], Serve[S]]:
+        def register(call: Serve[S]) -> Serve[S]:
             self.endpoints.append(
                 Endpoint(
                     method, path, scopes, summary, request, query, dict(replies),

@@ -142,7 +142,7 @@ class AcceptDrop:
     jobs: Jobs
     clock: Clock
     rejecting: Rejecting
-    erasing: Tombstone
+    tombstone: Tombstone
     bucket: str
     max_object_bytes: int = 50_000_000
 
@@ -348,7 +348,7 @@ class AcceptDrop:
         if not mirrors or drop.state is DropState.REMOVED:
             return DropOutcome(DropResult.UNCHANGED, pair.name, drop.reasons, drop.version)
         if pair.head is not None:
-            self.erasing.place(
+            self.tombstone.place(
                 pair.head, reason="The object was deleted.", requested_by=DROP_CONNECTOR
             )
         self._store(pair, state=DropState.REMOVED, version=drop.version)
