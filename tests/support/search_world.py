@@ -11,7 +11,6 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -28,7 +27,6 @@ from custody.application.reading.answer import Answers
 from custody.application.reading.attempts import Judge, Rewriter
 from custody.application.reading.ranking import Policies
 from custody.application.reading.read_trace import ReadTraceLedger
-from custody.application.reading.retrieval import Retriever
 from custody.application.reading.trace_codec import decode
 from custody.bootstrap import Limits, Ports, Service
 from custody.domain.index.candidates import (
@@ -55,7 +53,7 @@ from custody.domain.model import (
 )
 from custody.domain.ranking.gate_policy import GatePolicy, GatePreset, GateWeights
 from custody.domain.ranking.reputation import ReputationPolicy
-from custody.domain.ranking.rewriting import rewrite
+from custody.domain.ranking.rewriting import MAX_REWRITES, rewrite
 from custody.domain.ranking.sufficiency import judge
 from custody.domain.text.analysis import query_terms, searched_terms
 from custody.domain.text.question import ASKING_TERMS
@@ -267,28 +265,15 @@ class FixedPolicies:
 
 
 class ServiceOfFixedPolicies(Service):
-    """Its policies are as a test sets them, signed by nobody, and so is its reranker."""
+    """Its policies are as a test sets them, signed by nobody."""
 
-    def __init__(
-        self, ports: Ports, limits: Limits, policies: Policies, reranker: Reranker | None
-    ) -> None:
+    def __init__(self, ports: Ports, limits: Limits, policies: Policies) -> None:
         super().__init__(ports, limits)
-        self._fixed, self._reranker = policies, reranker
+        self._fixed = policies
 
     @property
     def active_policies(self) -> Policies:
         return self._fixed
-
-    @cached_property
-    def retriever(self) -> Retriever:
-        return Retriever(
-            index=self._ports.index,
-            ledger=self._ports.heads,
-            check=self.check,
-            policies=self._fixed,
-            leg_weights=self._limits.leg_weights,
-            reranker=self._reranker,
-        )
 
 
 class World:
@@ -323,16 +308,21 @@ class World:
             signers={"ingestion": self.signer},
             clock=self.clock,
             identifiers=self.ids,
+            reranker=reranker,
         )
         self.objects, self.traces = ports.objects, ports.traces
         self.service = ServiceOfFixedPolicies(
-            ports, FixedLimits(leg_weights=leg_weights or {}), self.policies, reranker
+            ports, FixedLimits(leg_weights=leg_weights or {}), self.policies
         )
         self.retriever, self.search = self.service.retriever, self.service.search
         self.answers = self.service.answers
 
     def answers_by(
-        self, *, judge: Judge = judge, rewriter: Rewriter = rewrite, max_rewrites: int = 2
+        self,
+        *,
+        judge: Judge = judge,
+        rewriter: Rewriter = rewrite,
+        max_rewrites: int = MAX_REWRITES,
     ) -> Answers:
         """With another gate, another rewriter, or another number of rewrites."""
         return Answers(
