@@ -67,5 +67,5 @@ def accept(service: Service, record: SQSRecord) -> Mapping[str, float]:
     return Counter(f"Drop{result.result.value.capitalize()}" for result in results)
 
 
-batches = Batches("accept", accept)
+batches = Batches("accept", accept, use_cases=lambda service: service.accept_drop)
 handler = batches.handler(bootstrap.service)

@@ -15,5 +15,5 @@ def embed(service: Service, jobs: Sequence[EmbedJob]) -> Iterable[Failure[EmbedJ
     return service.embed(jobs)
 
 
-batches = JobBatches("embed", (EmbedJob,), embed)
+batches = JobBatches("embed", (EmbedJob,), embed, use_cases=lambda service: service.embed)
 handler = batches.handler(bootstrap.service)

@@ -14,5 +14,5 @@ def parse(service: Service, record: SQSRecord) -> None:
     service.parse(job_of(record.body, ParseJob))
 
 
-batches = Batches("parse", parse)
+batches = Batches("parse", parse, use_cases=lambda service: service.parse)
 handler = batches.handler(bootstrap.service)

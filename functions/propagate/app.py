@@ -18,5 +18,9 @@ def propagate(service: Service, record: SQSRecord) -> None:
         service.clean_up_superseded(job)
 
 
-batches = Batches("propagate", propagate)
+batches = Batches(
+    "propagate",
+    propagate,
+    use_cases=lambda service: (service.propagate_erasure, service.clean_up_superseded),
+)
 handler = batches.handler(bootstrap.service)

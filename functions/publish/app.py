@@ -26,5 +26,11 @@ def count(job: Sent) -> Mapping[str, float]:
     return {"AclPublished" if job.acl_revision else "VersionPublished": 1}
 
 
-batches: JobBatches[Service, Sent] = JobBatches("publish", (PublishJob, RejectJob), publish, count)
+batches: JobBatches[Service, Sent] = JobBatches(
+    "publish",
+    (PublishJob, RejectJob),
+    publish,
+    count,
+    use_cases=lambda service: (service.close_rejected, service.publish),
+)
 handler = batches.handler(bootstrap.service)

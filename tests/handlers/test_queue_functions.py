@@ -8,10 +8,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from aws_lambda_powertools.utilities.batch.exceptions import UnexpectedBatchTypeError
 
 from custody.application.erasure.request import ErasureRequest
 from custody.application.failure import Failure
 from custody.application.ingestion.change_acl import AclRequest
+from custody.bootstrap import Service
 from custody.domain.jobs import EmbedJob, ParseJob, PublishJob, encode
 from custody.domain.ledger.drops import DropState
 from custody.domain.model import DocumentKey, SourceKey, VersionState
@@ -105,6 +107,39 @@ def _prepare(world: World, name: str) -> None:
     if function == "propagate":
         world.work()
         world.erasures.request(WRITER, ErasureRequest("guide", "why"))
+
+
+USE_CASES = {
+    "accept": ["accept_drop"],
+    "parse": ["parse"],
+    "embed": ["embed"],
+    "publish": ["close_rejected", "publish"],
+    "propagate": ["propagate_erasure", "clean_up_superseded"],
+}
+
+
+@pytest.mark.parametrize("function", USE_CASES)
+def test_a_batch_without_messages_makes_the_use_cases_and_does_nothing(function: str) -> None:
+    asked: list[str] = []
+
+    class Asked:
+        """Knows what was asked of it; none of it can be called."""
+
+        def __getattr__(self, name: str) -> object:
+            asked.append(name)
+            return object()
+
+    handler = load(function).batches.handler(Asked)
+    assert handler({"Records": []}, None) == {"batchItemFailures": []}
+    assert asked == USE_CASES[function]
+    assert all(hasattr(Service, name) for name in asked)
+
+
+@pytest.mark.parametrize("function", USE_CASES)
+def test_what_is_no_batch_at_all_is_refused(world: World, function: str) -> None:
+    handler = load(function).batches.handler(lambda: world.service)
+    with pytest.raises(UnexpectedBatchTypeError):
+        handler({}, None)
 
 
 def test_the_chain_from_a_drop_to_a_live_document(invoke: Any, world: World) -> None:

@@ -23,11 +23,15 @@ from custody.domain.jobs import Job, decode
 from custody.errors import CustodyError, IntegrityError
 
 type BatchReply = Mapping[str, object]
+_NONE_FAILED: BatchReply = {"batchItemFailures": []}
 
 
 type Counts = Mapping[str, float]
 type Handle[S] = Callable[[S, SQSRecord], Counts | None]
 """Raises to have its message come again; what it returns is counted as metrics, name to count."""
+
+type UseCases[S] = Callable[[S], object]
+"""Makes what the messages are worked on with."""
 
 type BatchHandler = Callable[[Mapping[str, Any], Any], BatchReply]
 
@@ -84,16 +88,21 @@ class _Reporting:
 
 
 class Batches[S](_Reporting):
-    """One queue function that works message by message."""
+    """One queue function that works message by message. A batch without messages makes the use
+    cases and nothing else, so that a container can be ready before the first message comes."""
 
-    def __init__(self, function: str, handle: Handle[S]) -> None:
+    def __init__(self, function: str, handle: Handle[S], *, use_cases: UseCases[S]) -> None:
         super().__init__(function)
         self._handle = handle
+        self._use_cases = use_cases
 
     def handler(self, service: Callable[[], S]) -> BatchHandler:
-        """``service`` is called with each message, not before."""
+        """``service`` is called when a batch comes, not before."""
 
         def handle(event: Mapping[str, Any], context: Any) -> BatchReply:
+            if _is_empty(event):
+                self._use_cases(service())
+                return _NONE_FAILED
             return self._report(event, context, lambda record: self._handle(service(), record))
 
         return handle
@@ -102,7 +111,8 @@ class Batches[S](_Reporting):
 class JobBatches[S, J: Job](_Reporting):
     """A queue function whose messages, of these ``kinds``, are worked on together. ``work`` takes the jobs of a batch
     and returns those that must come again; ``counts`` are a done job's metrics. Where it raises,
-    each job is tried again for itself, so that only the one at fault comes again."""
+    each job is tried again for itself, so that only the one at fault comes again. A batch without
+    messages makes the use cases and nothing else."""
 
     def __init__(
         self,
@@ -110,19 +120,25 @@ class JobBatches[S, J: Job](_Reporting):
         kinds: tuple[type[J], ...],
         work: Callable[[S, Sequence[J]], Iterable[Failure[J]]],
         counts: Callable[[J], Counts] | None = None,
+        *,
+        use_cases: UseCases[S],
     ) -> None:
         super().__init__(function)
+        self._use_cases = use_cases
         self._kinds = kinds
         self._work = work
         self._counts = counts
 
     def handler(self, service: Callable[[], S]) -> BatchHandler:
-        """``service`` is called when there is work, not before."""
+        """``service`` is called when a batch comes, not before."""
 
         def failed(jobs: Sequence[J]) -> Mapping[J, CustodyError]:
             return {failure.job: failure.error for failure in self._work(service(), jobs)}
 
         def handle(event: Mapping[str, Any], context: Any) -> BatchReply:
+            if _is_empty(event):
+                self._use_cases(service())
+                return _NONE_FAILED
             together = self._together(failed, self._readable(event))
 
             def message(record: SQSRecord) -> Counts | None:
@@ -154,6 +170,11 @@ class JobBatches[S, J: Job](_Reporting):
             except IntegrityError:
                 continue  # refused and told of afterwards, message by message
         return jobs
+
+
+def _is_empty(event: Mapping[str, Any]) -> bool:
+    """An event without ``Records`` is no batch, and is refused like any other."""
+    return event.get("Records") == []
 
 
 @overload
