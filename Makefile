@@ -12,6 +12,7 @@ INDEX ?= embedded
 ARCH ?= x86_64
 STACK ?= custody
 PARAMETERS ?=
+ENDPOINT ?=
 PYTHON ?=
 export UV_NO_PROGRESS := 1
 export SAM_CLI_TELEMETRY := 0
@@ -115,11 +116,13 @@ build: setup tools ## build layers and functions for this machine, as the local 
 
 # --- the local stack --------------------------------------------------------------------------
 .PHONY: up down status demo invoke
-demo: setup tools ## run the main job for real, check every claim, leave nothing running
-	@$(BIN)/python -m custody_cli.demo --index $(INDEX) --model $(MODEL)
+AT := $(if $(ENDPOINT),--endpoint $(ENDPOINT))
 
-up: setup tools ## start the whole service on this machine (INDEX=embedded or opensearch)
-	@$(BIN)/custody up --index $(INDEX) --model $(MODEL)
+demo: setup tools ## run the main job for real, check every claim, leave nothing running (ENDPOINT=an emulator that runs)
+	@$(BIN)/python -m custody_cli.demo --index $(INDEX) --model $(MODEL) $(AT)
+
+up: setup tools ## start the whole service on this machine (INDEX=embedded or opensearch, ENDPOINT=…)
+	@$(BIN)/custody up --index $(INDEX) --model $(MODEL) $(AT)
 
 down: setup ## stop what `make up` started
 	@$(BIN)/custody down

@@ -33,8 +33,17 @@ class LocalStack(Protocol):
     """Raises custody_local's LocalStackError, whose text says what to do."""
 
     def up(
-        self, *, index: str, model: str, port: int | None, opensearch_port: int | None
-    ) -> LocalStatus: ...
+        self,
+        *,
+        index: str,
+        model: str,
+        endpoint: str | None,
+        port: int | None,
+        opensearch_port: int | None,
+    ) -> LocalStatus:
+        """``endpoint``: an AWS that runs already; None leaves it to the environment."""
+        ...
+
     def down(self) -> bool:
         """True when something was stopped."""
         ...

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Collection
 from typing import Literal, cast
 
+from custody_cli.errors import usage
 from custody_cli.local import LocalStatus
+from custody_local import endpoints
+from custody_local.planning import EMULATOR_PORT
 from custody_local.progress import Progress
-from custody_local.stack import EMULATOR_PORT, Stack
+from custody_local.stack import Stack
 
 
 class StackOnThisMachine:
@@ -18,13 +22,26 @@ class StackOnThisMachine:
         self._stack = Stack(progress=Progress(quiet=not sys.stderr.isatty()))
 
     def up(
-        self, *, index: str, model: str, port: int | None, opensearch_port: int | None
+        self,
+        *,
+        index: str,
+        model: str,
+        endpoint: str | None,
+        port: int | None,
+        opensearch_port: int | None,
     ) -> LocalStatus:
+        where = endpoints.named(endpoint, os.environ)
+        if where is not None and port:
+            raise usage(
+                f"{where} runs already, and --port is for an AWS that is started here.",
+                "Leave one out; --port 0 only takes free ports for what is started beside it.",
+            )
         before = self._stack.status()
         try:
             self._stack.up(
                 index=cast("Literal['embedded', 'opensearch']", index),
                 model=model,
+                endpoint=where,
                 port=EMULATOR_PORT if port is None else port,
                 opensearch_port=opensearch_port,
             )

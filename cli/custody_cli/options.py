@@ -22,6 +22,15 @@ Subject = Annotated[
     str | None,
     typer.Option("--subject", envvar="CUSTODY_SUBJECT", help="Who asks (local stack: me)."),
 ]
+Endpoint = Annotated[
+    str | None,
+    typer.Option(
+        "--endpoint",
+        metavar="URL",
+        help="An emulator of AWS that runs already (else AWS_ENDPOINT_URL, LOCALSTACK_HOST); "
+        "without one, one is started.",
+    ),
+]
 Groups = Annotated[
     str | None,
     typer.Option("--groups", envvar="CUSTODY_GROUPS", help="Groups, separated by commas."),
@@ -76,7 +85,7 @@ def _told(error: Exception) -> CommandError | None:
     from custody_local.errors import LocalStackError
 
     if isinstance(error, LocalStackError):
-        return CommandError(UNABLE, "local-stack", str(error))
+        return CommandError(UNABLE, error.code, str(error))
     told = from_service(error)
     if told is None and isinstance(error, CustodyClientError):
         return usage(str(error))

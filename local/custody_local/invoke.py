@@ -24,14 +24,17 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from custody_local import deployment, emulator, net, processes, template
+from custody_local import clients, emulator, net, processes, template
 from custody_local.errors import LocalStackError, MissingTool
 from custody_local.paths import LOCAL, VENVS
 from custody_local.progress import Progress
 from custody_local.stack import Stack
 from custody_local.state import State
+
+if TYPE_CHECKING:
+    from mypy_boto3_lambda import LambdaClient
 
 RUNTIME = LOCAL / "runtime"
 RIE_FOLDER = "lib/python3.12/site-packages/samcli/local/rapid"
@@ -74,7 +77,7 @@ def function_paths(built: Path, function: str) -> list[Path]:
 
 
 def deployed_environment(state: State, function: str) -> dict[str, str]:
-    client = deployment.session().client("lambda", endpoint_url=state.endpoint_url)
+    client: LambdaClient = clients.session(state.endpoint_url).client("lambda")
     name = f"{state.stack_name}-{function}"
     told = client.get_function_configuration(FunctionName=name)
     own = told.get("Environment", {}).get("Variables", {})

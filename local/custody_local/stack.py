@@ -18,23 +18,28 @@ import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from custody_local import deployment, emulator, net, opensearch, processes
+from custody_local import (
+    clients,
+    deployment,
+    elsewhere,
+    emulator,
+    net,
+    opensearch,
+    processes,
+    warming,
+)
 from custody_local import state as states
-from custody_local.errors import LocalStackError, MissingTool
+from custody_local.errors import LocalStackError
 from custody_local.issuer import CONFIGURATION_PATH, Algorithm, Issuer, create_keys
 from custody_local.paths import STACK
+from custody_local.planning import EMULATOR_PORT, plan
 from custody_local.processes import Process
 from custody_local.progress import Progress
 from custody_local.state import IndexKind, State
 
-EMULATOR_PORT = 4566
-ISSUER_PORT = 4567
-OPENSEARCH_PORT = 9200
-AUDIENCE = "custody"
 NAMES = {"emulator": "the local AWS", "issuer": "the token issuer", "opensearch": "OpenSearch"}
 
 
@@ -78,6 +83,7 @@ class Stack:
         *,
         index: IndexKind = "embedded",
         model: str = "minilm",
+        endpoint: str | None = None,
         port: int = EMULATOR_PORT,
         issuer_port: int | None = None,
         opensearch_port: int | None = None,
@@ -86,17 +92,20 @@ class Stack:
     ) -> State:
         """Start what doesn't run, deploy the code as it is now, and return when the API answers.
 
-        A port of 0 means any free one; the issuer's and OpenSearch's follow ``port`` where None
-        (0 when it is 0, else their defaults). OPENSEARCH_URL names a node to use instead of
-        starting one. Called on a running stack of the same kind, it deploys again. A start that
-        fails leaves nothing running.
+        ``endpoint`` names an AWS that runs already, as ``endpoints.named`` gives it; without one
+        an emulator is started on ``port``. A port of 0 means any free one; the issuer's and
+        OpenSearch's follow ``port`` where None (0 when it is 0, else their defaults).
+        OPENSEARCH_URL names a node to use instead of starting one. Called on a running stack of
+        the same kind, it deploys again. A start that fails leaves nothing running.
         """
         with self._alone():
-            state = self._present(index, model, enforce_iam, stack_name)
+            state = self._present(index, model, endpoint, enforce_iam, stack_name)
             if state is not None:
                 self._deploy(state, deployment.build(model, self.built, self._progress))
                 return state
-            fresh = self._plan(index, model, port, issuer_port, opensearch_port)
+            if endpoint is not None:
+                elsewhere.claim(endpoint, stack_name)
+            fresh = plan(self.folder, index, model, endpoint, port, issuer_port, opensearch_port)
             fresh.enforce_iam = enforce_iam
             fresh.stack_name = stack_name
             self._empty()
@@ -110,7 +119,8 @@ class Stack:
             return fresh
 
     def down(self) -> bool:
-        """End everything that this stack started. True: something was running."""
+        """End everything that this stack started, and take it out of an AWS that it did not
+        start. True: something was running."""
         with self._alone():
             state = states.load(self.folder)
             return self._clean(state) if state else False
@@ -129,7 +139,7 @@ class Stack:
         state = states.load(self.folder)
         if state is None or not state.issuer:
             raise LocalStackError("No local stack runs here: start one with 'custody up'.")
-        return Issuer(state.issuer, state.audience, self._keys_file)
+        return self._issuer_of(state)
 
     def mint_token(
         self,
@@ -152,6 +162,9 @@ class Stack:
 
     # ---------------------------------------------------------------------------------------------
 
+    def _issuer_of(self, state: State) -> Issuer:
+        return Issuer(state.issuer, state.audience, self._keys_file)
+
     @property
     def _keys_file(self) -> Path:
         return self.folder / "issuer-keys.json"
@@ -169,7 +182,12 @@ class Stack:
             yield
 
     def _present(
-        self, index: IndexKind, model: str, enforce_iam: bool, stack_name: str
+        self,
+        index: IndexKind,
+        model: str,
+        endpoint: str | None,
+        enforce_iam: bool,
+        stack_name: str,
     ) -> State | None:
         """The running stack, if it is one like that; a half-dead one is cleaned away."""
         state = states.load(self.folder)
@@ -181,11 +199,12 @@ class Stack:
             self._progress.note(f"An earlier stack is half dead ({why}): cleaning it up.")
             self._clean(state)
             return None
-        asked = (index, model, enforce_iam, stack_name)
-        if asked != (state.index, state.model, state.enforce_iam, state.stack_name):
+        asked = (index, model, endpoint, enforce_iam, stack_name)
+        where = state.endpoint_url if state.elsewhere else None
+        if asked != (state.index, state.model, where, state.enforce_iam, state.stack_name):
             raise LocalStackError(
-                f"A stack with index {state.index} and model {state.model} is already running: "
-                "stop it with 'custody down' first."
+                f"A stack with index {state.index} and model {state.model} is already running "
+                f"({state.endpoint_url}): stop it with 'custody down' first."
             )
         self._progress.note("The stack is already running: deploying the code as it is now.")
         return state
@@ -197,7 +216,9 @@ class Stack:
             if not processes.alive(process)
         ]
         gone = {name for name, p in state.processes.items() if not processes.alive(p)}
-        if "emulator" not in gone and not emulator.answers(state.endpoint_url):
+        if state.elsewhere:
+            found += elsewhere.missed(state)
+        elif "emulator" not in gone and not emulator.answers(state.endpoint_url):
             found.append("the local AWS does not answer")
         if "issuer" not in gone and net.get_json(state.issuer + CONFIGURATION_PATH) is None:
             found.append("the token issuer does not answer")
@@ -205,51 +226,6 @@ class Stack:
         if needs_node and not opensearch.answers(state.opensearch_url):
             found.append("OpenSearch does not answer")
         return tuple(found)
-
-    def _plan(
-        self,
-        index: IndexKind,
-        model: str,
-        port: int,
-        issuer_port: int | None,
-        opensearch_port: int | None,
-    ) -> State:
-        """Ports and addresses, before anything is started. Raises PortTaken."""
-        if issuer_port is None:
-            issuer_port = port and ISSUER_PORT
-        if opensearch_port is None:
-            opensearch_port = port and OPENSEARCH_PORT
-        node = os.environ.get("OPENSEARCH_URL", "").rstrip("/") if index == "opensearch" else ""
-        ports = {
-            "emulator": net.choose(port, what="the local AWS", option="--port"),
-            "issuer": net.choose(issuer_port, what="the token issuer", option="--port"),
-        }
-        path = ""
-        if index == "embedded":
-            path = str(self.folder / "index" / "evidence.sqlite")
-        elif not node:
-            lack = opensearch.missing()
-            if lack:
-                raise MissingTool(lack)
-            ports["opensearch"] = net.choose(
-                opensearch_port, what="OpenSearch", option="--opensearch-port"
-            )
-            node = opensearch.url(ports["opensearch"])
-        elif not opensearch.answers(node):
-            raise LocalStackError(f"OPENSEARCH_URL names {node}, and no OpenSearch answers there.")
-        return State(
-            stack_name="custody",
-            index=index,
-            model=model,
-            started_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            endpoint_url=emulator.url(ports["emulator"]),
-            region=emulator.REGION,
-            issuer=f"http://{net.HOST}:{ports['issuer']}",
-            audience=AUDIENCE,
-            opensearch_url=node,
-            embedded_index_path=path,
-            ports=ports,
-        )
 
     def _start_parts(self, state: State) -> None:
         def keep(name: str, process: Process) -> None:
@@ -263,6 +239,8 @@ class Stack:
             Path(state.embedded_index_path).parent.mkdir(parents=True)
         create_keys(self._keys_file)
         keep("issuer", self._start_issuer(state))
+        if state.elsewhere:
+            return
         process = emulator.start(
             self.folder / "aws",
             state.ports["emulator"],
@@ -299,19 +277,27 @@ class Stack:
             "EmbeddedIndexPath": state.embedded_index_path,
             "ModelName": state.model,
         }
-        outputs = deployment.deploy(
+        deployed = deployment.deploy(
             built, state.endpoint_url, state.stack_name, parameters, self._progress
         )
-        state.outputs = outputs
-        state.api_id = outputs["ApiId"]
+        state.stack_id = deployed.stack_id
+        state.outputs = deployed.outputs
+        state.save(self.folder)  # what is there is known, whatever comes of the rest
+        state.api_id = state.outputs["ApiId"]
         # The address in the outputs is AWS's own; the emulator serves it by path.
         state.api_url = f"{state.endpoint_url}/_aws/execute-api/{state.api_id}/v1"
-        state.bucket = outputs["BucketName"]
+        state.bucket = state.outputs["BucketName"]
+        with self._progress.step("Starting the functions"):
+            token = self._issuer_of(state).mint(
+                tenant=warming.TENANT, subject="custody-up", scopes=["custody/read"]
+            )
+            aws = clients.session(state.endpoint_url)
+            warming.warm(aws, state.stack_name, state.api_url, token)
         state.ready = True
         state.save(self.folder)
 
     def _clean(self, state: State) -> bool:
-        running = False
+        running = elsewhere.remove(state, self._progress) if state.elsewhere else False
         for name, process in reversed(state.processes.items()):
             with self._progress.step(f"Stopping {NAMES[name]}"):
                 running = processes.stop(process) or running

@@ -16,8 +16,9 @@ VERSION = 1
 
 @dataclass(slots=True)
 class State:
-    """Addresses are empty until the part that has them is up. ``processes`` holds what was
-    started here, by name, in the order of starting."""
+    """Addresses are empty until the part that has them is up. ``elsewhere``: the AWS was not
+    started with this stack, and goes on without it. ``processes`` holds what was started here, by
+    name, in the order of starting."""
 
     stack_name: str
     index: IndexKind
@@ -25,6 +26,8 @@ class State:
     started_at: str
     ready: bool = False
     enforce_iam: bool = False
+    elsewhere: bool = False
+    stack_id: str = ""
     api_url: str = ""
     api_id: str = ""
     bucket: str = ""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from custody_local import deployment, template, workers
+from custody_local import clients, template, workers
 from custody_local.paths import ROOT
 from custody_local.stack import Stack
 from custody_local.state import State
@@ -23,7 +23,7 @@ def state(local_stack: Stack) -> State:
 
 
 def client(state: State, service: Any) -> Any:
-    return deployment.session().client(service, endpoint_url=state.endpoint_url)
+    return clients.session(state.endpoint_url).client(service)
 
 
 @pytest.mark.parametrize("name", template.resources(DOCUMENT, "AWS::DynamoDB::Table"))

@@ -16,7 +16,7 @@ import httpx2
 
 from custody_client import Client, CustodyApiError, CustodyUnreachableError
 from custody_client.types import Drop, Evidence, SearchResult
-from custody_local import deployment
+from custody_local import clients
 from custody_local import state as states
 from custody_local.stack import Stack
 from custody_local.state import State
@@ -89,7 +89,7 @@ class Service:
         return state
 
     def aws(self, name: str) -> Any:
-        return deployment.session().client(name, endpoint_url=self.state.endpoint_url)  # type: ignore[call-overload]  # any service
+        return clients.session(self.state.endpoint_url).client(name)
 
     @property
     def s3(self) -> S3Client:

@@ -10,7 +10,7 @@ import typer
 from custody_cli import output
 from custody_cli.errors import NO, usage
 from custody_cli.local import LocalStatus, not_running
-from custody_cli.options import Json, check_tenant, command, names
+from custody_cli.options import Endpoint, Json, check_tenant, command, names
 from custody_cli.target import READ
 from custody_cli.wiring import wired
 
@@ -31,6 +31,7 @@ def up(
     index: Annotated[
         Index, typer.Option(help="opensearch needs Java 17 and Maven, or OPENSEARCH_URL.")
     ] = Index.EMBEDDED,
+    endpoint: Endpoint = None,
     port: Annotated[
         int | None,
         typer.Option(min=0, max=65535, help="Port of the local AWS; 0 takes a free one."),
@@ -45,14 +46,20 @@ def up(
     started = (
         wired(ctx)
         .local_stack()
-        .up(index=index.value, model=model, port=port, opensearch_port=opensearch_port)
+        .up(
+            index=index.value,
+            model=model,
+            endpoint=endpoint,
+            port=port,
+            opensearch_port=opensearch_port,
+        )
     )
     _tell(started, as_json=as_json)
 
 
 @command
 def down(ctx: typer.Context, *, as_json: Json = False) -> None:
-    """Stop the local stack."""
+    """Stop the local stack. An AWS that it did not start goes on, without the stack."""
     stopped = wired(ctx).local_stack().down()
     if as_json:
         output.show_json({"stopped": stopped})

@@ -1,10 +1,11 @@
-"""``python -m custody_cli.demo [--index embedded|opensearch] [--json]``
+"""``python -m custody_cli.demo [--index embedded|opensearch] [--endpoint URL] [--json]``
 
 Exit codes: 0 every claim was so; 1 one was not; 2 the stack could not be started; 130 interrupted.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -20,8 +21,9 @@ from custody_cli.demo.running import FOLDER, demo_stack
 from custody_cli.demo.stage import Running, Stage
 from custody_cli.demo.story import play
 from custody_cli.errors import NO
-from custody_cli.options import Json, command
+from custody_cli.options import Endpoint, Json, command
 from custody_client import CustodyClientError
+from custody_local import endpoints
 from custody_local.progress import Progress
 
 INTERRUPTED = 130
@@ -29,10 +31,10 @@ INTERRUPTED = 130
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """``stack`` runs one of an index and a model for as long as its block does. A test hands over
-    another one, as ``obj`` of the program."""
+    """``stack`` runs one of an index and a model, at an endpoint or (None) at one of its own, for
+    as long as its block does. A test hands over another one, as ``obj`` of the program."""
 
-    stack: Callable[[str, str, Progress], AbstractContextManager[Running]] = demo_stack
+    stack: Callable[[str, str, str | None, Progress], AbstractContextManager[Running]] = demo_stack
 
 
 @command
@@ -42,6 +44,7 @@ def demo(
     index: Annotated[Index, typer.Option(help="opensearch needs Java 17 and Maven.")] = (
         Index.EMBEDDED
     ),
+    endpoint: Endpoint = None,
     model: Annotated[str, typer.Option(envvar="CUSTODY_MODEL", help="Embedding model.")] = "minilm",
     as_json: Json = False,
 ) -> int:
@@ -53,7 +56,8 @@ def demo(
     running: Running | None = None
     interrupted = False
     try:
-        with wiring.stack(index.value, model, progress) as running:
+        where = endpoints.named(endpoint, os.environ)
+        with wiring.stack(index.value, model, where, progress) as running:
             stage = Stage(running, progress, shown=not as_json)
             _play(stage)
     except KeyboardInterrupt:

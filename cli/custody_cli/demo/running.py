@@ -7,17 +7,21 @@ import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from custody_cli.demo.stage import Person
 from custody_cli.local import LocalStatus, credentials
-from custody_local import net, processes
+from custody_local import clients, net, processes, removal
 from custody_local.paths import LOCAL
 from custody_local.progress import Progress
 from custody_local.stack import Stack
 from custody_local.state import State
 
+if TYPE_CHECKING:
+    from mypy_boto3_kms import KMSClient
+
 FOLDER = LOCAL / "demo"
+STACK_NAME = "custody-demo"  # beside a stack that is there already
 
 
 class DemoStack:
@@ -40,43 +44,51 @@ class DemoStack:
         )
 
     def public_key(self) -> bytes:
-        import boto3
-
-        kms = boto3.Session(
-            aws_access_key_id=self.aws["aws_access_key_id"],
-            aws_secret_access_key=self.aws["aws_secret_access_key"],
-            region_name=self.aws["region_name"],
-        ).client("kms", endpoint_url=self.endpoint_url)
+        kms: KMSClient = clients.session(self.endpoint_url).client("kms")
         arn = self._state.outputs["IngestionKeyArn"]
         return kms.get_public_key(KeyId=arn)["PublicKey"]
 
     def leftovers(self) -> list[str]:
-        """What should have ended and has not: parts, ports, and workers of the local AWS."""
+        """What should have ended and has not: parts, ports, and workers of the local AWS, or the
+        stack in an AWS that goes on."""
         parts = [
             f"{name} (pid {process.pid})"
             for name, process in self._processes.items()
             if processes.alive(process)
         ]
         ports = [f"port {port}" for port in self._ports.values() if not net.is_free(port)]
-        return parts + ports + [f"worker {pid}" for pid in _started_by(self.endpoint_url)]
+        return parts + ports + self._left_there()
+
+    def _left_there(self) -> list[str]:
+        if not self._state.elsewhere:
+            return [f"worker {pid}" for pid in _started_by(self.endpoint_url)]
+        name = self._state.stack_name
+        left = removal.present(clients.session(self.endpoint_url), name)
+        return [f"the stack {name} at {self.endpoint_url}"] if left else []
 
 
 @contextmanager
 def demo_stack(
     index: str,
     model: str,
+    endpoint: str | None,
     progress: Progress,
     *,
     folder: Path = FOLDER,
     make: Callable[..., Stack] = Stack,
 ) -> Iterator[DemoStack]:
-    """Up for as long as the block runs; down on success, failure, Ctrl-C and SIGTERM."""
+    """Up for as long as the block runs; down on success, failure, Ctrl-C and SIGTERM.
+    ``endpoint``: an AWS that runs already, and goes on running."""
     stack = make(folder, progress=progress)
     with _terminated_as_interrupt():
         stack.down()  # what a killed demo may have left
         try:
             state = stack.up(
-                index=cast("Literal['embedded', 'opensearch']", index), model=model, port=0
+                index=cast("Literal['embedded', 'opensearch']", index),
+                model=model,
+                endpoint=endpoint,
+                port=0,
+                stack_name=STACK_NAME,
             )
             yield DemoStack(stack, state)
         finally:

@@ -38,11 +38,17 @@ class FakeStack:
     raises: Exception | None = None
 
     def up(
-        self, *, index: str, model: str, port: int | None, opensearch_port: int | None
+        self,
+        *,
+        index: str,
+        model: str,
+        endpoint: str | None,
+        port: int | None,
+        opensearch_port: int | None,
     ) -> LocalStatus:
         if self.raises is not None:
             raise self.raises
-        self.asked = {"index": index, "model": model, "port": port}
+        self.asked = {"index": index, "model": model, "endpoint": endpoint, "port": port}
         self.found = self.started
         return self.started
 

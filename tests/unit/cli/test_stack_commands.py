@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
+from typer.testing import CliRunner
 
 from custody_cli.local import LocalStatus
-from custody_local.errors import LocalStackError, PortTaken
+from custody_cli.main import app
+from custody_local import endpoints
+from custody_local.errors import BadEndpoint, LocalStackError, PortTaken
 from tests.support.fake_api import FakeApi
 from tests.unit.cli.conftest import FakeStack, Run, RunJson
 
@@ -15,7 +21,52 @@ def test_up_starts_what_was_asked_for_and_tells_where_it_is(
     assert code == 0
     assert told["running"] is True
     assert told["api_url"] == "http://127.0.0.1:1/v1"
-    assert no_stack.asked == {"index": "opensearch", "model": "minilm", "port": 0}
+    assert no_stack.asked == {
+        "index": "opensearch",
+        "model": "minilm",
+        "endpoint": None,
+        "port": 0,
+    }
+
+
+def test_up_goes_to_the_endpoint_that_is_named(no_stack: FakeStack, run_json: RunJson) -> None:
+    assert run_json("up", "--endpoint", "http://127.0.0.1:4566")[0] == 0
+    assert no_stack.asked["endpoint"] == "http://127.0.0.1:4566"
+
+
+def test_a_bad_endpoint_has_a_code_of_its_own(no_stack: FakeStack, run_json: RunJson) -> None:
+    no_stack.raises = BadEndpoint("endpoint-unreachable", "Nothing answers there.")
+    told = {"code": "endpoint-unreachable", "detail": "Nothing answers there."}
+    assert run_json("up", "--endpoint", "http://127.0.0.1:1") == (2, {"error": told})
+
+
+@pytest.mark.parametrize(
+    ("words", "environment", "code"),
+    [
+        (("--endpoint", "https://sts.amazonaws.com"), {}, "endpoint-is-aws"),
+        ((), {"AWS_ENDPOINT_URL": "https://sqs.eu-west-1.amazonaws.com"}, "endpoint-is-aws"),
+        (("--endpoint", "here"), {}, "endpoint-invalid"),
+        (("--endpoint", "http://127.0.0.1:4566", "--port", "4577"), {}, "usage"),
+        (("--port", "4577"), {"LOCALSTACK_HOST": "127.0.0.1"}, "usage"),
+    ],
+)
+def test_this_machines_stack_is_not_even_asked_about_an_endpoint_that_can_not_be(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    words: tuple[str, ...],
+    environment: dict[str, str],
+    code: str,
+) -> None:
+    for name in endpoints.VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    folder = tmp_path / "stack"
+    monkeypatch.setenv("CUSTODY_STACK_DIR", str(folder))
+    result = CliRunner().invoke(app, ["up", *words, "--json"])
+    assert result.exit_code == 2
+    assert json.loads(result.stdout)["error"]["code"] == code
+    assert not folder.exists()
 
 
 def test_up_says_what_to_do_about_a_taken_port(no_stack: FakeStack, run: Run) -> None:

@@ -149,6 +149,7 @@ def opened(fake_stack: FakeStack, tmp_path: Path) -> Any:
     return running.demo_stack(
         "embedded",
         "minilm",
+        None,
         Progress(quiet=True),
         folder=tmp_path,
         make=lambda *_, **__: cast("Stack", fake_stack),
