@@ -70,6 +70,7 @@ STORES = (
             "port/LayoutMarks",
             "table/trust",
             "item/source",
+            "item/source_change",
             "item/tenant",
             "item/service",
             "item/principal",

@@ -44,7 +44,7 @@ READING = {
     "chunk", "control", "count", "dimensions", "drop", "embed_passages",
     "embed_query", "erasure", "exists", "find_drops", "gate", "get", "head", "list_heads",
     "list_sources", "name", "new", "now", "open", "parse", "ping", "refresh", "rerank",
-    "reputation", "revision", "seal", "search", "sign", "source", "verification_key", "verify",
+    "reputation", "revision", "seal", "search", "sign", "source", "source_changes", "verification_key", "verify",
     "page_secret", "trust_view", "version", "versions", "view",
 }  # fmt: skip
 EXAMPLES = {

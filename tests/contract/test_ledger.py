@@ -16,6 +16,7 @@ from custody.adapters.dynamodb import Pacing, connect
 from custody.application.ports import Flip, Ledger, Page
 from custody.domain.ledger.drops import Drop, DropState
 from custody.domain.ledger.erasures import Artifact, Erasure, ErasureLevel, ErasureState
+from custody.domain.ledger.sources import SourceChange, source_at
 from custody.domain.model import (
     Acl,
     DocumentKey,
@@ -23,6 +24,7 @@ from custody.domain.model import (
     KeyState,
     PolicyRef,
     SourceKey,
+    SourceState,
     VersionRecord,
     VersionState,
 )
@@ -704,6 +706,42 @@ def test_a_source_is_created_read_and_replaced_on_its_revision(ledger: Ledger) -
     with pytest.raises(Moved):
         ledger.put_source(created, expected_revision=1)
     assert ledger.source(WIKI) == changed
+
+
+def test_each_change_of_a_source_is_kept_with_its_time(ledger: Ledger) -> None:
+    assert ledger.source_changes(WIKI) == ()
+    later = NOW + timedelta(hours=1)
+    first = ledger.put_source(records.source("acme"), expected_revision=0, by="gov")
+    ledger.put_source(
+        replace(first, state=SourceState.QUARANTINED, updated_at=later),
+        expected_revision=1,
+        by="sec",
+        reason="leak",
+    )
+    changes = ledger.source_changes(WIKI)
+    assert changes == (
+        SourceChange(1, SourceState.ACTIVE, "official", NOW, "gov"),
+        SourceChange(2, SourceState.QUARANTINED, "official", later, "sec", "leak"),
+    )
+    assert ledger.source_changes(SourceKey("globex", "wiki")) == ()
+    assert source_at(changes, later - timedelta(seconds=1)) == changes[0]
+    assert source_at(changes, later) == changes[1]
+    assert source_at(changes, NOW - timedelta(seconds=1)) is None
+
+
+def test_a_change_of_a_source_that_lost_is_not_kept(ledger: Ledger) -> None:
+    ledger.put_source(records.source("acme"), expected_revision=0, by="gov")
+    with pytest.raises(Moved):
+        ledger.put_source(records.source("acme", trust_domain="x"), expected_revision=0, by="gov")
+    assert [change.revision for change in ledger.source_changes(WIKI)] == [1]
+
+
+def test_many_changes_of_a_source_are_read_to_the_end(ledger: Ledger) -> None:
+    for _ in range(30):
+        ledger.put_source(
+            records.source("acme", writers=("user:" + "w" * 200,)), expected_revision=None
+        )
+    assert [change.revision for change in ledger.source_changes(WIKI)] == list(range(1, 31))
 
 
 def test_a_source_may_be_put_whatever_is_there(ledger: Ledger) -> None:

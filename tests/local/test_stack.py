@@ -146,7 +146,7 @@ def test_a_half_dead_stack_is_cleaned_and_a_live_one_deployed_again(
         again = told.up(port=0)
         assert again.processes == before
         assert "already running" in capfd.readouterr().err
-        with pytest.raises(LocalStackError, match="is already running .*: stop it"):
+        with pytest.raises(LocalStackError, match=r"is already running .*: stop it"):
             told.up(index="opensearch", port=0)
 
         processes.stop(before["issuer"])

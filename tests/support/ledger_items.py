@@ -15,6 +15,7 @@ ITEMS: Mapping[str, tuple[tuple[str, ...], layout.Key]] = {
     "tenant": (("trust",), layout.tenant("acme")),
     "principal": (("trust",), layout.principal("acme", "ann")),
     "source": (("trust",), layout.source(_WIKI)),
+    "source_change": (("trust",), layout.source_change(_WIKI, 1)),
     "policy": (("trust",), layout.policy("0" * 64)),
     "page_secret": (("trust",), layout.page_secret()),
     "head": (("ledger",), layout.head(_GUIDE)),

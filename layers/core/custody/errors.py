@@ -52,6 +52,7 @@ class                  status  codes
                                malformed-job, malformed-item, malformed-chunks, malformed-envelope,
                                malformed-statement, malformed-trace, not-canonical, not-verified, root-mismatch,
                                parts-missing, vectors-missing, unknown-part, source-missing,
+                               source-undated,
                                statement-missing, statement-incomplete, erasure-missing,
                                index-incomplete, index-entry-refused, index-mapping-mismatch,
                                model-revision-mismatch, model-altered, invalid-vector,

@@ -10,6 +10,7 @@ from datetime import datetime
 from custody.domain.ledger import transitions
 from custody.domain.ledger.drops import Drop
 from custody.domain.ledger.erasures import Erasure
+from custody.domain.ledger.sources import SourceChange
 from custody.domain.model import (
     Control,
     DocumentKey,
@@ -42,6 +43,7 @@ class State:
         self._controls: dict[str, Control] = {}
         self._not_before: dict[tuple[str, str], datetime] = {}
         self._sources: dict[SourceKey, Source] = {}
+        self._source_changes: dict[SourceKey, list[SourceChange]] = {}
         self._heads: dict[DocumentKey, Head] = {}
         self._versions: dict[DocumentKey, dict[int, VersionRecord]] = {}
         self._erasures: dict[tuple[str, str], Erasure] = {}

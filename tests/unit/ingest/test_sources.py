@@ -13,7 +13,14 @@ from custody.application.governance.source_registry import SourceRequest
 from custody.domain.intake.validation import ANY_REVISION
 from custody.domain.ledger.sources import is_writer, within
 from custody.domain.model import Acl, Scope, Source, SourceKey, SourceState
-from custody.errors import BadRequest, CustodyError, Forbidden, PreconditionFailed, Unprocessable
+from custody.errors import (
+    BadRequest,
+    CustodyError,
+    Forbidden,
+    IntegrityError,
+    PreconditionFailed,
+    Unprocessable,
+)
 from tests.support.ingest_world import GOVERNOR, TENANT, WRITER, World, principal, request
 
 WIKI = SourceKey(TENANT, "wiki")
@@ -46,13 +53,19 @@ def test_a_write_that_loses_a_race_is_tried_on_what_won(world: World) -> None:
     real = world.ledger.put_source
     tries: list[Source] = []
 
-    def contended(source: Source, *, expected_revision: int | None) -> Source:
+    def contended(
+        source: Source,
+        *,
+        expected_revision: int | None,
+        by: str | None = None,
+        reason: str | None = None,
+    ) -> Source:
         tries.append(source)
         if len(tries) == 1:
             stored = world.ledger.source(WIKI)
             assert stored is not None
             real(replace(stored, state=SourceState.RETIRED), expected_revision=stored.revision)
-        return real(source, expected_revision=expected_revision)
+        return real(source, expected_revision=expected_revision, by=by, reason=reason)
 
     world.ledger.put_source = contended  # type: ignore[method-assign]  # loses a race
     done = world.sources.put(GOVERNOR, replace(REQUEST, trust_domain="board"))
@@ -180,3 +193,21 @@ def test_narrower_means_that_nobody_is_added(
     acl: tuple[str, ...], limit: tuple[str, ...], fits: bool
 ) -> None:
     assert within(Acl.of(*acl), Acl.of(*limit), tenant=TENANT) is fits
+
+
+def test_who_changed_a_source_is_kept(world: World) -> None:
+    world.sources.put(GOVERNOR, REQUEST)
+    world.sources.put(GOVERNOR, replace(REQUEST, trust_domain="board"))
+    kept = world.ledger.source_changes(WIKI)
+    assert [(change.revision, change.trust_domain, change.by) for change in kept] == [
+        (1, REQUEST.trust_domain, GOVERNOR.subject),
+        (2, "board", GOVERNOR.subject),
+    ]
+
+
+def test_a_source_without_a_time_keeps_no_change(world: World) -> None:
+    undated = Source(WIKI, "official", ("user:ann",))
+    with pytest.raises(IntegrityError) as refused:
+        world.ledger.put_source(undated, expected_revision=0)
+    assert refused.value.code == "source-undated"
+    assert world.ledger.source(WIKI) is None

@@ -4,21 +4,22 @@ The partition key ``pk`` is a hash of what an item belongs to, so that neither a
 makes a hot partition. Rights are held by table: an item lies with those that the same functions
 may write.
 
-======  ===========  ==================================  ======================
-table   item         pk                                  sk
-======  ===========  ==================================  ======================
-trust   service      ``C#`` copy number                  ``CONTROL``
-trust   tenant       ``T#`` hash(tenant)                 ``TENANT``
-trust   principal    ``U#`` hash(tenant, subject)        ``PRINCIPAL``
-trust   source       ``S#`` hash(tenant, source)         ``SOURCE``
-trust   policy       ``POLICY#`` digest                  ``POLICY``
-trust   page_secret  ``PAGES``                           ``SECRET``
-ledger  head         ``D#`` hash(tenant, document)       ``HEAD``
-ledger  erasure      ``E#`` hash(tenant, erasure)        ``ERASURE``
-work    version      ``D#`` hash(tenant, document)       ``V#`` 12 digits
-work    drop         ``P#`` hash(tenant, path)           ``DROP#`` source
-both    mark         ``LAYOUT``                          ``LAYOUT``
-======  ===========  ==================================  ======================
+======  =============  ==================================  ======================
+table   item           pk                                  sk
+======  =============  ==================================  ======================
+trust   service        ``C#`` copy number                  ``CONTROL``
+trust   tenant         ``T#`` hash(tenant)                 ``TENANT``
+trust   principal      ``U#`` hash(tenant, subject)        ``PRINCIPAL``
+trust   source         ``S#`` hash(tenant, source)         ``SOURCE``
+trust   source_change  ``S#`` hash(tenant, source)         ``CHANGE#`` 12 digits
+trust   policy         ``POLICY#`` digest                  ``POLICY``
+trust   page_secret    ``PAGES``                           ``SECRET``
+ledger  head           ``D#`` hash(tenant, document)       ``HEAD``
+ledger  erasure        ``E#`` hash(tenant, erasure)        ``ERASURE``
+work    version        ``D#`` hash(tenant, document)       ``V#`` 12 digits
+work    drop           ``P#`` hash(tenant, path)           ``DROP#`` source
+both    mark           ``LAYOUT``                          ``LAYOUT``
+======  =============  ==================================  ======================
 
 Heads and sources are listed through the index ``gsi1`` of their table: ``gsi1pk`` names tenant and
 shard, ``gsi1sk`` orders by source and document; it needs ``st`` (state) and, for heads, ``nm``
@@ -36,6 +37,8 @@ LISTING = "gsi1"
 LISTING_SHARDS = 8
 """Heads of one tenant are written over so many partitions of the index. Raising it later hides
 older heads from listings until they are written again; lowering it hides those beyond."""
+
+SOURCE_CHANGE = "CHANGE#"
 
 CONTROL_COPIES = 8
 """Every search reads the service's control item; one item serves at most 3,000 strongly
@@ -81,6 +84,10 @@ def version_sort(number: int) -> str:
 
 def source(key: SourceKey) -> Key:
     return Key("S#" + digest(key.tenant, key.source_id), "SOURCE")
+
+
+def source_change(key: SourceKey, revision: int) -> Key:
+    return Key(source(key).pk, f"{SOURCE_CHANGE}{revision:012d}")
 
 
 def drop(source: SourceKey, name: str) -> Key:

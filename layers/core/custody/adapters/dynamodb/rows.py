@@ -14,11 +14,13 @@ from custody.adapters.dynamodb.writes import Row
 from custody.domain.ledger import transitions
 from custody.domain.ledger.drops import Drop
 from custody.domain.ledger.erasures import Erasure
+from custody.domain.ledger.sources import SourceChange
 from custody.domain.model import (
     Envelope,
     Head,
     PolicyRef,
     Source,
+    SourceKey,
     VerificationKey,
     VersionRecord,
     VersionState,
@@ -129,6 +131,10 @@ def source_row(table: Table, source: Source) -> Row:
             "gsi1sk": {"S": source.key.source_id},
         },
     )
+
+
+def source_change_row(table: Table, key: SourceKey, change: SourceChange) -> Row:
+    return Row(table, layout.source_change(key, change.revision), codec.dump(change), 0)
 
 
 def drop_row(table: Table, drop: Drop) -> Row:

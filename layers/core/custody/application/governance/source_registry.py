@@ -77,7 +77,7 @@ class SourceRegistry:
                 erased_through=stored.erased_through,
                 created_at=stored.created_at,
             )
-        source = self.ledger.put_source(draft, expected_revision=revision)
+        source = self.ledger.put_source(draft, expected_revision=revision, by=principal.subject)
         return PutSource(source, created=stored is None)
 
     def list_sources(self, principal: Principal, *, limit: int, cursor: str | None) -> Page[Source]:

@@ -33,7 +33,7 @@ from custody.application.ports.objects import ObjectStore, StoredObject, Upload
 from custody.application.ports.pages import Cursors, Page, PageSecrets
 from custody.application.ports.policies import PolicyStore
 from custody.application.ports.signing import Signer, Verifier
-from custody.application.ports.sources import SourceLedger, SourceReads
+from custody.application.ports.sources import SourceHistory, SourceLedger, SourceReads
 from custody.application.ports.text import (
     Block,
     Chunker,
@@ -86,6 +86,7 @@ __all__ = [
     "Rejections",
     "Reranker",
     "Signer",
+    "SourceHistory",
     "SourceLedger",
     "SourceReads",
     "StoredObject",

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from custody.application.ports.pages import PageSecrets
-from custody.application.ports.sources import SourceLedger, SourceReads
+from custody.application.ports.sources import SourceHistory, SourceLedger, SourceReads
 from custody.domain.model import Control, LedgerView, PolicyRef, SourceKey, VerificationKey
 
 
@@ -52,7 +52,9 @@ class LayoutMarks(Protocol):
         ...
 
 
-class Trust(TrustReads, TrustLedger, SourceReads, SourceLedger, PageSecrets, Protocol):
+class Trust(
+    TrustReads, TrustLedger, SourceReads, SourceLedger, SourceHistory, PageSecrets, Protocol
+):
     """All of it. Only a deployment and governors may write it."""
 
     def ping(self) -> None: ...

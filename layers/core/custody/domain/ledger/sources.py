@@ -1,6 +1,10 @@
-"""What a source allows: who publishes as it, and how wide its documents may be."""
+"""What a source allows: who publishes as it, how wide its documents may be, and since when."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
 
 from custody.domain.model import (
     EVERYONE,
@@ -11,7 +15,36 @@ from custody.domain.model import (
     Source,
     SourceState,
 )
-from custody.errors import Conflict, Forbidden, Unprocessable
+from custody.errors import Conflict, Forbidden, IntegrityError, Unprocessable
+
+
+@dataclass(frozen=True, slots=True)
+class SourceChange:
+    """What a source was from ``at`` until the next change. ``revision``: the source's own after it.
+    ``by``: the subject who made it, None where nobody told."""
+
+    revision: int
+    state: SourceState
+    trust_domain: str
+    at: datetime
+    by: str | None = None
+    reason: str | None = None
+
+
+def change_of(source: Source, *, by: str | None, reason: str | None) -> SourceChange:
+    """``source`` as it was just stored. Raises IntegrityError(source-undated) where it does not say
+    when it changed."""
+    at = source.updated_at or source.created_at
+    if at is None:
+        raise IntegrityError("The source does not say when it changed.", code="source-undated")
+    return SourceChange(source.revision, source.state, source.trust_domain, at, by, reason)
+
+
+def source_at(changes: Iterable[SourceChange], moment: datetime) -> SourceChange | None:
+    """The change that was in force at ``moment``, None where the source did not exist yet. Of two
+    with one time, or where a clock went back, the later revision decides."""
+    began = [change for change in changes if change.at <= moment]
+    return max(began, key=lambda change: change.revision, default=None)
 
 
 def within(acl: Acl, limit: Acl, *, tenant: str) -> bool:
