@@ -23,7 +23,7 @@ HOPELESS = frozenset({401, 403})
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class FileOutcome:
     """What became of one file or row. ``state``: ACTIVE, REJECTED, PENDING (out of time) or
     REFUSED (the service took nothing in)."""
 
@@ -76,7 +76,7 @@ def through_drop(
     items: Sequence[FileItem],
     pace: Pace,
     advance: Callable[[int], None],
-) -> list[Outcome]:
+) -> list[FileOutcome]:
     """Drop all, then ask for each until it has an end. In the order of ``items``."""
     waiting: list[_Waiting] = []
     for item in items:
@@ -84,7 +84,7 @@ def through_drop(
         waiting.append(_Waiting(item, version_id, pace.monotonic()))
         advance(1)
     end = pace.monotonic() + pace.timeout
-    done: dict[str, Outcome] = {}
+    done: dict[str, FileOutcome] = {}
     last: dict[str, Drop] = {}
     pause = 0.3
     while waiting:
@@ -115,8 +115,8 @@ def _is_ours(drop: Drop, version_id: str | None) -> bool:
     return version_id is None or theirs is None or theirs == version_id
 
 
-def _dropped(one: _Waiting, drop: Drop, pace: Pace) -> Outcome:
-    return Outcome(
+def _dropped(one: _Waiting, drop: Drop, pace: Pace) -> FileOutcome:
+    return FileOutcome(
         name=one.item.name,
         state=drop["state"],
         document_id=drop.get("document_id"),
@@ -126,10 +126,10 @@ def _dropped(one: _Waiting, drop: Drop, pace: Pace) -> Outcome:
     )
 
 
-def _out_of_time(one: _Waiting, drop: Drop | None, pace: Pace) -> Outcome:
+def _out_of_time(one: _Waiting, drop: Drop | None, pace: Pace) -> FileOutcome:
     if drop is None:
         reason = "the service has not seen the object yet"
-        return Outcome(one.item.name, "PENDING", reasons=(reason,))
+        return FileOutcome(one.item.name, "PENDING", reasons=(reason,))
     return replace(_dropped(one, drop, pace), state="PENDING")
 
 
@@ -143,13 +143,13 @@ def through_api(
     allow: Sequence[str] | None,
     pace: Pace,
     advance: Callable[[int], None],
-) -> list[Outcome]:
+) -> list[FileOutcome]:
     """A few at a time. In the order of ``items``. A refusal of the caller ends it all."""
     todo = list(items)
-    outcomes: list[Outcome | None] = [None] * len(todo)
+    outcomes: list[FileOutcome | None] = [None] * len(todo)
     with ThreadPoolExecutor(max_workers=pace.jobs) as pool:
         queue: Iterator[tuple[int, FileItem | RowItem]] = iter(enumerate(todo))
-        running: dict[Future[Outcome], int] = {}
+        running: dict[Future[FileOutcome], int] = {}
 
         def fill() -> None:
             while len(running) < pace.jobs:
@@ -175,7 +175,7 @@ def _one(
     item: FileItem | RowItem,
     allow: Sequence[str] | None,
     pace: Pace,
-) -> Outcome:
+) -> FileOutcome:
     since = pace.monotonic()
     try:
         if isinstance(item, FileItem) and item.size > LARGEST_BODY:
@@ -186,7 +186,9 @@ def _one(
         if error.status in HOPELESS or error.status >= 500:
             raise
         where = f" ({error.field})" if error.field else ""
-        outcome = Outcome(item.name, "REFUSED", reasons=(f"{error.code}{where}: {error.detail}",))
+        outcome = FileOutcome(
+            item.name, "REFUSED", reasons=(f"{error.code}{where}: {error.detail}",)
+        )
     return replace(outcome, seconds=round(pace.monotonic() - since, 3))
 
 
@@ -196,7 +198,7 @@ def _post(
     item: FileItem | RowItem,
     allow: Sequence[str] | None,
     pace: Pace,
-) -> Outcome:
+) -> FileOutcome:
     if isinstance(item, FileItem):
         result = client.put_document(
             document_id(item.name),
@@ -223,32 +225,32 @@ def _post(
     return _settled(client, item.name, result, pace)
 
 
-def _settled(client: Client, name: str, result: PutDocumentResult, pace: Pace) -> Outcome:
+def _settled(client: Client, name: str, result: PutDocumentResult, pace: Pace) -> FileOutcome:
     identifier, version, state = result["document_id"], result["version"], result["state"]
     reasons: tuple[str, ...] = ()
     if state not in FINAL:
         try:
             document = client.wait_for_document(identifier, version=version, timeout=pace.timeout)
         except CustodyTimeoutError:
-            return Outcome(name, "PENDING", identifier, version)
+            return FileOutcome(name, "PENDING", identifier, version)
         for one in document.get("versions", []):
             if one["version"] == version:
                 state, reasons = one["state"], tuple(one.get("reasons", []))
                 break
         else:
             state = document["state"]
-    return Outcome(
+    return FileOutcome(
         name, state, identifier, version, unchanged=result.get("unchanged", False), reasons=reasons
     )
 
 
-def _upload(client: Client, source_id: str, item: FileItem, pace: Pace) -> Outcome:
+def _upload(client: Client, source_id: str, item: FileItem, pace: Pace) -> FileOutcome:
     client.upload_file(item.path, source_id, name=item.name, content_type=item.content_type)
     try:
         drop = client.wait_for_drop(item.name, source_id, timeout=pace.timeout)
     except CustodyTimeoutError:
-        return Outcome(item.name, "PENDING")
-    return Outcome(
+        return FileOutcome(item.name, "PENDING")
+    return FileOutcome(
         item.name,
         drop["state"],
         drop.get("document_id"),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from custody_client.types import (
         Answer,
-        Attempt,
+        AnswerAttempt,
         Document,
         Erasure,
         Evidence,
@@ -106,7 +106,7 @@ def answer(given: Answer, *, full: bool = False) -> list[RenderableType]:
     return parts
 
 
-def _attempts(attempts: Sequence[Attempt | StoredAttempt]) -> list[RenderableType]:
+def _attempts(attempts: Sequence[AnswerAttempt | StoredAttempt]) -> list[RenderableType]:
     """Nothing where nothing was rewritten."""
     if len(attempts) < 2:
         return []

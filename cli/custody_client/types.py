@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-type Route = Literal[
+type RouteAsked = Literal[
     "auto", "none", "sparse", "dense", "hybrid", "graph", "iterative", "facts", "long_context"
 ]
 type Fusion = Literal["rrf", "linear"]
@@ -265,7 +265,7 @@ class GateReport(TypedDict):
     overridden: bool
 
 
-class Attempt(TypedDict):
+class AnswerAttempt(TypedDict):
     query: str
     added_terms: list[str]
     score: float
@@ -282,7 +282,7 @@ class Answer(TypedDict):
     route_reason: NotRequired[str]
     retries: int
     gate: GateReport
-    attempts: list[Attempt]
+    attempts: list[AnswerAttempt]
     evidence: list[Evidence]
     envelope: NotRequired[str | None]
     generation: NotRequired[dict[str, object] | None]
@@ -410,7 +410,7 @@ class SearchFields(TypedDict, total=False):
     """What narrows a search. Left out: the service's own default."""
 
     k: int
-    route: Route
+    route: RouteAsked
     fusion: Fusion
     rerank: bool
     trust_domains: list[str]

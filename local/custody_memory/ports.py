@@ -17,7 +17,7 @@ from custody.application.ports import (
     Chunker,
     Clock,
     Embedder,
-    Erasing,
+    ErasureWork,
     EvidenceIndex,
     Heads,
     Identifiers,
@@ -81,7 +81,7 @@ class MemoryPorts:
         return self.ledger
 
     @property
-    def erasing(self) -> Erasing:
+    def erasures(self) -> ErasureWork:
         return self.ledger
 
     @property

@@ -43,7 +43,7 @@ SCHEMA_OF = {
     "Evidence": "EvidenceReply",
     "SearchResult": "SearchReply",
     "GateReport": "GateReply",
-    "Attempt": "AnswerAttemptReply",
+    "AnswerAttempt": "AnswerAttemptReply",
     "Answer": "AnswerReply",
     "StoredEvidence": "StoredItemReply",
     "StoredRequest": "StoredRequestReply",

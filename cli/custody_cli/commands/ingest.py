@@ -18,7 +18,7 @@ from custody_cli.target import GOVERN, READ, WRITE, Target, resolve
 from custody_cli.wiring import wired
 
 if TYPE_CHECKING:
-    from custody_cli.ingestion import Outcome
+    from custody_cli.ingestion import FileOutcome
     from custody_client import Client
 
 SHOWN = 40
@@ -130,7 +130,7 @@ def _send(
     allow: list[str] | None,
     timeout: float,
     jobs: int,
-) -> list[Outcome]:
+) -> list[FileOutcome]:
     from custody_cli.ingestion import Pace, through_api, through_drop
 
     pace = Pace(timeout=timeout, jobs=jobs)
@@ -155,7 +155,9 @@ def _send(
         return through_drop(client, box, source, files, pace, advance)
 
 
-def _tell(outcomes: list[Outcome], found: Found, source: str, way: Via, *, as_json: bool) -> None:
+def _tell(
+    outcomes: list[FileOutcome], found: Found, source: str, way: Via, *, as_json: bool
+) -> None:
     counts = Counter(outcome.state for outcome in outcomes)
     if as_json:
         output.show_json(

@@ -38,7 +38,7 @@ Audit = Annotated[
 ]
 
 
-class Route(StrEnum):
+class RouteOption(StrEnum):
     AUTO = "auto"
     SPARSE = "sparse"
     DENSE = "dense"
@@ -62,7 +62,7 @@ def search(
     query: Query,
     *,
     results: Results = 10,
-    route: Route = Route.AUTO,
+    route: RouteOption = RouteOption.AUTO,
     fusion: Fusion = Fusion.RRF,
     source: Sources = None,
     trust_domain: Domains = None,
@@ -101,7 +101,7 @@ def answer(
     override: Annotated[
         bool, typer.Option("--override", help="Override the gate; it is written into the trace.")
     ] = False,
-    route: Route = Route.AUTO,
+    route: RouteOption = RouteOption.AUTO,
     fusion: Fusion = Fusion.RRF,
     source: Sources = None,
     trust_domain: Domains = None,
@@ -140,7 +140,7 @@ def answer(
 def _fields(
     query: str,
     results: int,
-    route: Route,
+    route: RouteOption,
     fusion: Fusion,
     sources: list[str] | None,
     trust_domains: list[str] | None,

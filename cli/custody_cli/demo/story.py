@@ -14,7 +14,7 @@ from custody_cli.demo import corpus
 from custody_cli.demo.corpus import Dropped
 from custody_cli.demo.signatures import sha256, verify
 from custody_cli.demo.stage import Person, Stage
-from custody_cli.ingestion import Outcome, Pace, through_drop
+from custody_cli.ingestion import FileOutcome, Pace, through_drop
 from custody_cli.output import text
 from custody_client import CustodyApiError
 
@@ -289,13 +289,15 @@ def erase(stage: Stage, ids: Ids) -> None:
 # --- helpers ------------------------------------------------------------------------------------
 
 
-def _drop(stage: Stage, dropped: list[Dropped], doing: str) -> dict[tuple[str, str, str], Outcome]:
+def _drop(
+    stage: Stage, dropped: list[Dropped], doing: str
+) -> dict[tuple[str, str, str], FileOutcome]:
     """Each tenant drops its own, and asks with its own token what became of it. The sources go at
     the same time, as they would in life."""
     groups: dict[tuple[str, str], list[Dropped]] = {}
     for one in dropped:
         groups.setdefault((one.tenant, one.source_id), []).append(one)
-    outcomes: dict[tuple[str, str, str], Outcome] = {}
+    outcomes: dict[tuple[str, str, str], FileOutcome] = {}
     with stage.teller.step(f"{doing} ({len(dropped)})"), ThreadPoolExecutor() as pool:
         running = {
             # Clients and stores are made here, not in the threads.
@@ -316,7 +318,7 @@ def _drop(stage: Stage, dropped: list[Dropped], doing: str) -> dict[tuple[str, s
     return outcomes
 
 
-def _show_drops(stage: Stage, outcomes: dict[tuple[str, str, str], Outcome]) -> None:
+def _show_drops(stage: Stage, outcomes: dict[tuple[str, str, str], FileOutcome]) -> None:
     table = Table("tenant", "source", "file", "state", "version", "seconds", "why")
     for (tenant, source_id, name), outcome in outcomes.items():
         table.add_row(

@@ -21,7 +21,7 @@ NEVER = "attribute_exists(nothing_has_this)"
 PREFIXES = ("incoming", "raw", "evidence", "vectors", "rejected")
 
 type Call = Callable[[], object]
-type Attempt = tuple[str, str, str, Call]
+type RoleAttempt = tuple[str, str, str, Call]
 """What is tried, the action and the resource that it takes, and the call."""
 
 
@@ -70,11 +70,11 @@ def code(call: Call) -> str | None:
     return None
 
 
-def harmless_writes(role: As, physical: Mapping[str, str]) -> Iterator[Attempt]:
+def harmless_writes(role: As, physical: Mapping[str, str]) -> Iterator[RoleAttempt]:
     """To tables: each has a condition that nothing fulfils, so that a right can be tried too."""
     client = role.client("dynamodb")
 
-    def writes(what: str, table: str, name: str, key: dict[str, Any]) -> Iterator[Attempt]:
+    def writes(what: str, table: str, name: str, key: dict[str, Any]) -> Iterator[RoleAttempt]:
         given = {"TableName": name, "ConditionExpression": NEVER}
         change = {
             "UpdateExpression": "SET body = :b",
@@ -106,7 +106,7 @@ def harmless_writes(role: As, physical: Mapping[str, str]) -> Iterator[Attempt]:
             yield from writes(f"a {item}", table, name, key)
 
 
-def signatures(role: As, physical: Mapping[str, str]) -> Iterator[Attempt]:
+def signatures(role: As, physical: Mapping[str, str]) -> Iterator[RoleAttempt]:
     client = role.client("kms")
 
     def sign(key: str) -> Call:
@@ -120,7 +120,7 @@ def signatures(role: As, physical: Mapping[str, str]) -> Iterator[Attempt]:
             yield f"sign with {key}", "kms:Sign", f"key/{key}", sign(physical[logical])
 
 
-def messages(role: As, physical: Mapping[str, str]) -> Iterator[Attempt]:
+def messages(role: As, physical: Mapping[str, str]) -> Iterator[RoleAttempt]:
     client = role.client("sqs")
 
     def send(url: str) -> Call:
@@ -135,7 +135,7 @@ def messages(role: As, physical: Mapping[str, str]) -> Iterator[Attempt]:
         yield f"take from {logical}", "sqs:ReceiveMessage", f"queue/{queue}", take(url)
 
 
-def objects(role: As, physical: Mapping[str, str]) -> Iterator[Attempt]:
+def objects(role: As, physical: Mapping[str, str]) -> Iterator[RoleAttempt]:
     client, bucket = role.client("s3"), physical["Bucket"]
 
     def put(key: str) -> Call:

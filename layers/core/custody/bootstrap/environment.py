@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         Authorizer,
         Chunker,
         Embedder,
-        Erasing,
+        ErasureWork,
         EvidenceIndex,
         Heads,
         Jobs,
@@ -111,10 +111,10 @@ class EnvironmentPorts:
         return DynamoWork(self._work)
 
     @cached_property
-    def erasing(self) -> Erasing:
-        from custody.adapters.dynamodb import DynamoErasing
+    def erasures(self) -> ErasureWork:
+        from custody.adapters.dynamodb import DynamoErasureWork
 
-        return DynamoErasing(self._ledger, self._work)
+        return DynamoErasureWork(self._ledger, self._work)
 
     @cached_property
     def ledger(self) -> Ledger:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
         Chunker,
         Clock,
         Embedder,
-        Erasing,
+        ErasureWork,
         EvidenceIndex,
         Heads,
         Identifiers,
@@ -48,7 +48,7 @@ class Ports(Protocol):
     @property
     def work(self) -> Work: ...
     @property
-    def erasing(self) -> Erasing: ...
+    def erasures(self) -> ErasureWork: ...
     @property
     def ledger(self) -> Ledger:
         """All of the four: for whoever may hold all of their tables."""

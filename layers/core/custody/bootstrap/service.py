@@ -209,7 +209,7 @@ class Service:
     def clean_up_superseded(self) -> CleanUpSuperseded:
         from custody.application.ingestion.clean_up import CleanUpSuperseded
 
-        return CleanUpSuperseded(self._ports.erasing, self._ports.index)
+        return CleanUpSuperseded(self._ports.erasures, self._ports.index)
 
     # --- reading ----------------------------------------------------------------------------------
 
@@ -276,9 +276,9 @@ class Service:
 
         ports = self._ports
         places = every_place(
-            ledger=ports.erasing, objects=ports.objects, index=ports.index, clock=ports.clock
+            ledger=ports.erasures, objects=ports.objects, index=ports.index, clock=ports.clock
         )
-        return PropagateErasure(places, ports.erasing, ports.clock)
+        return PropagateErasure(places, ports.erasures, ports.clock)
 
     # --- governance -------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from custody.adapters.dynamodb.calls import Pacing, Table, connect
 from custody.adapters.dynamodb.ledger import (
-    DynamoErasing,
+    DynamoErasureWork,
     DynamoHeads,
     DynamoLedger,
     DynamoTrust,
@@ -12,7 +12,7 @@ from custody.adapters.dynamodb.policies import DynamoPolicies
 from custody.adapters.dynamodb.traces import DynamoTraces
 
 __all__ = [
-    "DynamoErasing",
+    "DynamoErasureWork",
     "DynamoHeads",
     "DynamoLedger",
     "DynamoPolicies",

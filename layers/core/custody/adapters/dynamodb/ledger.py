@@ -50,8 +50,8 @@ class DynamoWork(DynamoSteps, DynamoHistory, DynamoDrops):
         marks.ping(self._work)
 
 
-class DynamoErasing(DynamoErasures, DynamoDrops):
-    """``Erasing``."""
+class DynamoErasureWork(DynamoErasures, DynamoDrops):
+    """``ErasureWork``."""
 
     def __init__(self, ledger: Table, work: Table) -> None:
         self._ledger, self._work = ledger, work

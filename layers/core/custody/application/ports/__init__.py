@@ -28,7 +28,7 @@ from custody.application.ports.index import (
     WritableIndex,
 )
 from custody.application.ports.jobs import Jobs
-from custody.application.ports.ledger import Erasing, Heads, Ledger, LedgerReads, Work
+from custody.application.ports.ledger import ErasureWork, Heads, Ledger, LedgerReads, Work
 from custody.application.ports.objects import ObjectStore, StoredObject, Upload
 from custody.application.ports.pages import Cursors, Page, PageSecrets
 from custody.application.ports.policies import PolicyStore
@@ -61,9 +61,9 @@ __all__ = [
     "DropListing",
     "DropReads",
     "Embedder",
-    "Erasing",
     "ErasureLedger",
     "ErasureReads",
+    "ErasureWork",
     "EvidenceIndex",
     "Flip",
     "HeadListing",

@@ -53,7 +53,7 @@ class Work(VersionHistory, VersionSteps, DropLedger, DropListing, Protocol):
     def ping(self) -> None: ...
 
 
-class Erasing(HeadReads, VersionReads, DropLedger, ErasureLedger, Protocol):
+class ErasureWork(HeadReads, VersionReads, DropLedger, ErasureLedger, Protocol):
     """What carries an erasure on, and cleans up."""
 
 
@@ -61,7 +61,7 @@ class Ledger(
     Trust,
     Heads,
     Work,
-    Erasing,
+    ErasureWork,
     Admissions,
     Rejections,
     Publication,

@@ -108,9 +108,9 @@ class EvidenceCheck:
         self, verifier: Verifier, *, signatures: int = 4_096, leaves: int = 65_536
     ) -> None:
         self._signed = _Signed(verifier, kept=signatures)
-        self._proven: Callable[[_Place, bytes, tuple[str, ...]], bool] = lru_cache(maxsize=leaves)(
-            _is_proven
-        )
+        self._proven: Callable[[_LeafPosition, bytes, tuple[str, ...]], bool] = lru_cache(
+            maxsize=leaves
+        )(_is_proven)
 
     def __call__(
         self,
@@ -226,10 +226,10 @@ class EvidenceCheck:
         return None if self._proven(place, leaf, entry.proof) else "chunk-mismatch"
 
 
-type _Place = tuple[str, int, int, str, DocumentKey, str, int]
+type _LeafPosition = tuple[str, int, int, str, DocumentKey, str, int]
 
 
-def _is_proven(place: _Place, leaf: bytes, proof: tuple[str, ...]) -> bool:
+def _is_proven(place: _LeafPosition, leaf: bytes, proof: tuple[str, ...]) -> bool:
     """Does the leaf stand at its ordinal under the root, and is its id the id of that place?"""
     root, count, ordinal, chunk_id, key, source_id, version = place
     try:
