@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator
 
 import custody.errors as errors
+from custody.domain.ledger.sources import SourceFault
 from custody_local.paths import ROOT
 
 KEBAB = re.compile(r"\b[a-z0-9]+(?:-[a-z0-9]+)+\b")
-# Made from a value: f"source-{state}".
-MADE = {"source-quarantined", "source-retired"}
+# Looked up by a source's state.
+MADE = {SourceFault.QUARANTINED.value, SourceFault.RETIRED.value}
 
 
 def documented() -> dict[str, set[str]]:
@@ -27,7 +28,8 @@ def documented() -> dict[str, set[str]]:
 
 
 def raised() -> Iterator[tuple[str, str]]:
-    """(class, code) of every literal ``code=`` in the product. A table's code is Unavailable's."""
+    """(class, code) of every ``code=`` in the product that is a literal or a ``SourceFault``. A
+    table's code is Unavailable's."""
     product = [*(ROOT / "layers/core/custody").rglob("*.py"), *(ROOT / "functions").rglob("*.py")]
     for path in product:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -35,9 +37,17 @@ def raised() -> Iterator[tuple[str, str]]:
                 continue
             name = ast.unparse(node.func).rpartition(".")[2].replace("Table", "Unavailable")
             for keyword in node.keywords:
-                literal = keyword.arg == "code" and isinstance(keyword.value, ast.Constant)
-                if literal and isinstance(getattr(errors, name, None), type):
-                    yield name, ast.literal_eval(keyword.value)
+                code = _code(keyword.value) if keyword.arg == "code" else None
+                if code is not None and isinstance(getattr(errors, name, None), type):
+                    yield name, code
+
+
+def _code(value: ast.expr) -> str | None:
+    if isinstance(value, ast.Constant):
+        return str(value.value)
+    if isinstance(value, ast.Attribute) and ast.unparse(value.value) == "SourceFault":
+        return SourceFault[value.attr].value
+    return None
 
 
 def defaults() -> set[tuple[str, str]]:

@@ -75,7 +75,7 @@ class CustodyError(Exception):
 
     def __init__(self, detail: str, *, code: str | None = None, field: str | None = None) -> None:
         super().__init__(detail)
-        self.code = code or self.default_code
+        self.code = str(code or self.default_code)  # plain text of an enum's member too
         self.field = field
         self.detail = detail
 

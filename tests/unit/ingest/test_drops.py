@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,9 @@ from custody.application.ingestion.accept_drop import DropEvent, DropResult
 from custody.application.ingestion.uploads import UploadRequest
 from custody.application.ports import StoredObject
 from custody.domain.ledger.drops import Drop, DropState
+from custody.domain.ledger.sources import SourceFault
 from custody.domain.model import (
+    Acl,
     DocumentKey,
     ObjectRef,
     SidecarMode,
@@ -455,6 +458,36 @@ class TestRefusals:
         )
         (outcome,) = world.deliver(world.drop(NAME, b"x"))
         assert outcome.reasons == ("source-quarantined",)
+
+    @pytest.mark.parametrize(
+        ("fault", "wrong"),
+        [
+            (SourceFault.QUARANTINED, {"state": SourceState.QUARANTINED}),
+            (SourceFault.RETIRED, {"state": SourceState.RETIRED}),
+            (SourceFault.ACL_REQUIRED, {"default_acl": None}),
+            (SourceFault.ACL_TOO_WIDE, {"max_acl": Acl.of("user:bob")}),
+        ],
+    )
+    def test_what_its_source_kept_out_is_taken_once_the_source_is_mended(
+        self, world: World, fault: SourceFault, wrong: dict[str, Any]
+    ) -> None:
+        source = world.ledger.source(WIKI)
+        assert source is not None
+        bad = world.ledger.put_source(replace(source, **wrong), expected_revision=None)
+        event = world.drop(NAME, b"hello")
+        (refused,) = world.deliver(event)
+        assert (refused.result, refused.reasons) == (DropResult.REJECTED, (fault.value,))
+        world.ledger.put_source(source, expected_revision=bad.revision)
+        world.deliver(event)
+        assert world.texts() == {"hello"}
+
+    def test_what_is_wrong_with_the_file_itself_is_not_judged_again(self, world: World) -> None:
+        event = world.drop(NAME, b"")
+        world.deliver(event)
+        first = world.ledger.drop(WIKI, NAME)
+        world.deliver(event)
+        assert world.ledger.drop(WIKI, NAME) == first
+        assert state(world) == (DropState.REJECTED, ("empty-document",))
 
     def test_a_drop_without_any_acl_is_refused(self, world: World) -> None:
         world.source(default_acl=None)

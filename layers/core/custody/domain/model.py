@@ -46,6 +46,35 @@ class Denial(StrEnum):
     CLASSIFICATION = "classification"
 
 
+class Objection(StrEnum):
+    """What stands against serving a candidate, more closely than its ``Outcome``."""
+
+    UNKNOWN_DOCUMENT = "unknown-document"
+    SUPERSEDED = "superseded"
+    ERASED = "erased"
+    NOT_LIVE = "not-live"
+    NOT_YET_VALID = "not-yet-valid"
+    EXPIRED = "expired"
+    TOO_OLD = "too-old"
+    SOURCE_ERASED = "source-erased"
+    TENANT_MISMATCH = "tenant-mismatch"
+    ACL_DENIED = "acl-denied"
+    SOURCE_UNKNOWN = "source-unknown"
+    SOURCE_QUARANTINED = "source-quarantined"
+    SOURCE_RETIRED = "source-retired"
+    TRUST_DOMAIN_NOT_ALLOWED = "trust-domain-not-allowed"
+    VERSION_QUARANTINED = "version-quarantined"
+    STATEMENT_MISSING = "statement-missing"
+    KEY_UNKNOWN = "key-unknown"
+    KEY_RETIRED = "key-retired"
+    KEY_REVOKED = "key-revoked"
+    KEY_OUTSIDE_WINDOW = "key-outside-window"
+    SIGNATURE_MISMATCH = "signature-mismatch"
+    STATEMENT_MISMATCH = "statement-mismatch"
+    SOURCE_MISMATCH = "source-mismatch"
+    CHUNK_MISMATCH = "chunk-mismatch"
+
+
 class Leg(StrEnum):
     """A way in which an index finds candidates. In the order in which legs are fused and told."""
 

@@ -43,6 +43,7 @@ from custody.domain.intake import sequencer, sidecar, validation
 from custody.domain.jobs import ParseJob
 from custody.domain.ledger import sources
 from custody.domain.ledger.drops import Drop, DropState
+from custody.domain.ledger.sources import SourceFault
 from custody.domain.model import (
     DocumentKey,
     Head,
@@ -64,11 +65,6 @@ from custody.errors import (
     NotFound,
     Rejected,
     TooLarge,
-)
-
-# Refusals whose cause lies outside the pair: the same pair is judged again when an event comes.
-_OF_THE_SOURCE = frozenset(
-    {"unknown-source", "source-quarantined", "source-retired", "acl-required", "acl-too-wide"}
 )
 
 
@@ -151,7 +147,7 @@ class AcceptDrop:
         if parts is None:
             return self._refuse_nameless(event.key, "invalid-path")
         if not valid_tenant(parts.tenant) or not valid_source_id(parts.source_id):
-            return self._refuse_nameless(event.key, "unknown-source")
+            return self._refuse_nameless(event.key, SourceFault.UNKNOWN)
         of_sidecar = parts.path.endswith(sidecar.SUFFIX)
         name = parts.path.removesuffix(sidecar.SUFFIX) if of_sidecar else parts.path
         source = SourceKey(parts.tenant, parts.source_id)
@@ -240,7 +236,7 @@ class AcceptDrop:
 
     def _source(self, pair: _Pair) -> Source:
         if pair.source is None:
-            raise Rejected("There is no such source in this tenant.", code="unknown-source")
+            raise Rejected("There is no such source in this tenant.", code=SourceFault.UNKNOWN)
         try:
             sources.check_active(pair.source)
         except Conflict as error:
@@ -313,7 +309,8 @@ class AcceptDrop:
 
     @staticmethod
     def _worth_another_look(drop: Drop) -> bool:
-        return drop.state is DropState.REJECTED and not _OF_THE_SOURCE.isdisjoint(drop.reasons)
+        """The cause of the refusal lies outside the pair, and may be gone."""
+        return drop.state is DropState.REJECTED and bool(drop.source_faults)
 
     def _again(self, pair: _Pair) -> DropOutcome:
         """Nothing is new. A job that a crash kept from the queue is sent now."""
@@ -337,7 +334,9 @@ class AcceptDrop:
             if pair.sidecar is None:
                 return DropOutcome(DropResult.UNCHANGED, pair.name)
             if source is None:
-                error = Rejected("There is no such source in this tenant.", code="unknown-source")
+                error = Rejected(
+                    "There is no such source in this tenant.", code=SourceFault.UNKNOWN
+                )
                 return self._refuse(pair, error)
             return self._wait(pair, "object-missing")
         mirrors = (

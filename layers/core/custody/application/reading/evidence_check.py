@@ -33,6 +33,7 @@ from custody.domain.model import (
     Head,
     KeyState,
     LedgerView,
+    Objection,
     Outcome,
     Principal,
     Source,
@@ -47,6 +48,10 @@ from custody.domain.provenance.statement import Statement
 from custody.errors import IntegrityError, Unauthenticated
 
 EVIDENCE_PURPOSE = "ingestion"
+_OF_KEY_STATE = {
+    KeyState.RETIRED: Objection.KEY_RETIRED,
+    KeyState.REVOKED: Objection.KEY_REVOKED,
+}
 
 
 class Verified(NamedTuple):
@@ -71,13 +76,18 @@ class Verified(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """``reason``: a stable code in kebab case, None when verified. ``denial``: of UNAUTHORIZED."""
+    """``reason``: None when verified. ``denial``: of UNAUTHORIZED."""
 
     entry: IndexEntry
     outcome: Outcome
-    reason: str | None = None
+    reason: Objection | None = None
     denial: Denial | None = None
     verified: Verified | None = None
+
+    @property
+    def why(self) -> str:
+        """The code of what stands against it, in kebab case."""
+        return (self.denial or self.reason or self.outcome).value.lower()
 
 
 class _Ruling(NamedTuple):
@@ -85,7 +95,7 @@ class _Ruling(NamedTuple):
     nothing stands against it."""
 
     outcome: Outcome
-    reason: str | None = None
+    reason: Objection | None = None
     denial: Denial | None = None
     source: Source | None = None
     statement: Statement | None = None
@@ -148,13 +158,13 @@ class EvidenceCheck:
     ) -> Finding:
         head = reader.view.heads.get(entry.key)
         if head is None:
-            return Finding(entry, Outcome.STALE, "unknown-document")
+            return Finding(entry, Outcome.STALE, Objection.UNKNOWN_DOCUMENT)
         if entry.version != head.version:
             return Finding(entry, Outcome.STALE, _why_not_live(entry.version, head))
         if entry.source_id != head.source_id:
             # The source was looked up by the entry's word: a false one is tampering, not a source
             # that nobody registered.
-            return Finding(entry, Outcome.TAMPERED, "source-mismatch")
+            return Finding(entry, Outcome.TAMPERED, Objection.SOURCE_MISMATCH)
         ruling = rulings.get(entry.key)
         if ruling is None:
             ruling = rulings[entry.key] = self._rule(head, reader)
@@ -182,24 +192,24 @@ class EvidenceCheck:
         if decision is not access.ALLOWED:
             return _Ruling(decision.outcome, decision.reason, decision.denial)
         if head.envelope is None:
-            return _Ruling(Outcome.UNVERIFIED, "statement-missing")
+            return _Ruling(Outcome.UNVERIFIED, Objection.STATEMENT_MISSING)
         key = reader.view.control.keys.get(head.envelope.keyid)
         if key is None or key.purpose != EVIDENCE_PURPOSE:
-            return _Ruling(Outcome.UNVERIFIED, "key-unknown")
+            return _Ruling(Outcome.UNVERIFIED, Objection.KEY_UNKNOWN)
         if key.state is not KeyState.ACTIVE:
-            return _Ruling(Outcome.UNVERIFIED, f"key-{key.state.value.lower()}")
+            return _Ruling(Outcome.UNVERIFIED, _OF_KEY_STATE[key.state])
         signed = self._signed(head.envelope, key)
         if signed is None:
-            return _Ruling(Outcome.TAMPERED, "signature-mismatch")
+            return _Ruling(Outcome.TAMPERED, Objection.SIGNATURE_MISMATCH)
         if signed.signed_at < key.not_before or (
             key.not_after is not None and signed.signed_at >= key.not_after
         ):
-            return _Ruling(Outcome.UNVERIFIED, "key-outside-window")
+            return _Ruling(Outcome.UNVERIFIED, Objection.KEY_OUTSIDE_WINDOW)
         if not statement.describes(signed, head):
-            return _Ruling(Outcome.TAMPERED, "statement-mismatch")
+            return _Ruling(Outcome.TAMPERED, Objection.STATEMENT_MISMATCH)
         return _Ruling(Outcome.VERIFIED, source=source, statement=signed)
 
-    def _chunk_fault(self, entry: IndexEntry, signed: Statement) -> str | None:
+    def _chunk_fault(self, entry: IndexEntry, signed: Statement) -> Objection | None:
         try:
             leaf = merkle.leaf_hash(
                 leaf_of(
@@ -213,7 +223,7 @@ class EvidenceCheck:
                 )
             )
         except IntegrityError:  # text with a lone surrogate was never signed
-            return "chunk-mismatch"
+            return Objection.CHUNK_MISMATCH
         place = (
             signed.chunk_root,
             signed.chunk_count,
@@ -223,7 +233,7 @@ class EvidenceCheck:
             signed.source_id,
             signed.version,
         )
-        return None if self._proven(place, leaf, entry.proof) else "chunk-mismatch"
+        return None if self._proven(place, leaf, entry.proof) else Objection.CHUNK_MISMATCH
 
 
 type _LeafPosition = tuple[str, int, int, str, DocumentKey, str, int]
@@ -285,21 +295,21 @@ class _Signed:
             return None
 
 
-def _why_not_live(version: int, head: Head) -> str:
+def _why_not_live(version: int, head: Head) -> Objection:
     if head.state is VersionState.ERASED or 0 < version <= head.erased_through:
-        return "erased"
-    return "superseded" if version < head.version else "not-live"
+        return Objection.ERASED
+    return Objection.SUPERSEDED if version < head.version else Objection.NOT_LIVE
 
 
-def _staleness(head: Head, now: datetime, max_age: timedelta | None) -> str | None:
+def _staleness(head: Head, now: datetime, max_age: timedelta | None) -> Objection | None:
     if head.state is VersionState.ERASED or 0 < head.version <= head.erased_through:
-        return "erased"
+        return Objection.ERASED
     if head.version < 1 or head.state not in (VersionState.ACTIVE, VersionState.QUARANTINED):
-        return "not-live"
+        return Objection.NOT_LIVE
     if head.valid_from is not None and now < head.valid_from:
-        return "not-yet-valid"
+        return Objection.NOT_YET_VALID
     if head.valid_to is not None and now >= head.valid_to:
-        return "expired"
+        return Objection.EXPIRED
     if max_age is not None and (head.observed_at is None or now - head.observed_at > max_age):
-        return "too-old"
+        return Objection.TOO_OLD
     return None

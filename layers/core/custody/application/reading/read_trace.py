@@ -15,7 +15,7 @@ from typing import Protocol
 from custody.application.callers import require
 from custody.application.evidence_files import read_chunks
 from custody.application.ports import Clock, LedgerReads, ObjectStore, TraceStore, VersionReads
-from custody.application.reading.evidence_check import EvidenceCheck, Finding, Verified
+from custody.application.reading.evidence_check import EvidenceCheck, Verified
 from custody.application.reading.trace import AnswerTrace, ChunkRef
 from custody.application.reading.trace_codec import decode
 from custody.domain.index.candidates import IndexEntry
@@ -134,7 +134,7 @@ class _Reading:
             return Reread(None, "no-longer-live")
         (finding,) = self.check([entry], self.view, self.principal, now=self.now)
         if finding.verified is None:
-            return Reread(None, _why(finding))
+            return Reread(None, finding.why)
         if finding.verified.sha256 != chunk.sha256:
             return Reread(None, "digest-changed")
         return Reread(finding.verified, None)
@@ -196,7 +196,3 @@ def _word(again: Reread, position: int) -> str | None:
     entry = again.verified.entry
     words = feedback_words(entry.title, entry.text)
     return words[position] if 0 <= position < len(words) else None
-
-
-def _why(finding: Finding) -> str:
-    return finding.denial.value if finding.denial else finding.reason or finding.outcome.value

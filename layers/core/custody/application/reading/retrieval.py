@@ -22,6 +22,7 @@ from custody.domain.model import (
     DocumentKey,
     LedgerView,
     Leg,
+    Objection,
     Outcome,
     Principal,
     SourceKey,
@@ -99,7 +100,7 @@ class Retriever:
             policy=ranking.policy,
             ranker=ranking.ranker,
             outcomes=+outcomes,
-            withheld=Counter(map(_reason, refused)),
+            withheld=Counter(finding.why for finding in refused),
             weights=ranking.weights,
             degraded=ranking.degraded,
             refetched=refetched,
@@ -180,9 +181,7 @@ def _overtaken(findings: Sequence[Finding], view: LedgerView, started: datetime)
     """Was a document flipped to a newer version while the index was being asked, so that its old
     chunks fall away and its new ones were not proposed?"""
     superseded = {
-        finding.entry.key
-        for finding in findings
-        if finding.outcome is Outcome.STALE and finding.reason == "superseded"
+        finding.entry.key for finding in findings if finding.reason is Objection.SUPERSEDED
     }
     if not superseded:
         return False
@@ -207,9 +206,3 @@ def _merge(
         if known is None or known.scores.final < item.scores.final:
             best[item.chunk_id] = item._replace(verified=finding.verified)
     return sorted(best.values(), key=lambda item: (-item.scores.final, item.chunk_id))
-
-
-def _reason(finding: Finding) -> str:
-    if finding.denial is not None:
-        return finding.denial.value
-    return finding.reason or finding.outcome.value.lower()

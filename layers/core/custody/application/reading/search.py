@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 import numpy as np
 
@@ -35,8 +36,12 @@ MAX_AGE_SECONDS = 100 * 365 * 86_400
 FUSIONS = ("rrf", "linear")
 _LATER_ROUTES = frozenset({"none", "graph", "iterative", "facts", "long_context"})
 
-NO_SEMANTIC_LEG = "semantic-leg-unavailable"
-NO_QUERY_VECTOR = "semantic-leg-no-vector"
+
+class NoVector(StrEnum):
+    """Why a question has no vector, as ``degraded`` tells it."""
+
+    MODEL_UNAVAILABLE = "semantic-leg-unavailable"
+    NOT_EMBEDDABLE = "semantic-leg-no-vector"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,34 +161,34 @@ class Search:
             else Routed(Route(request.route), "asked for")
         )
         now = self._clock.now()
-        vector, fault = None, None
+        vector, missed = None, None
         if Leg.SEMANTIC in routed.route.legs or measure:
-            vector, fault = self._embed(request.query)
+            found = self._embed(request.query)
+            vector, missed = (None, found) if isinstance(found, NoVector) else (found, None)
         embedding = self._clock.now() - now
-        if fault is not None and routed.route is Route.DENSE:
-            raise _no_dense_leg(fault)
+        if missed is not None and routed.route is Route.DENSE:
+            raise _no_dense_leg(missed)
         return Prepared(
             request=request,
             routed=routed,
             plan=self._plan(principal, request, routed, vector, now),
-            degraded=() if fault is None else (fault,),
+            degraded=() if missed is None else (missed.value,),
             model_revision=self._embedder.revision if self._embedder else None,
             embedding=embedding,
         )
 
-    def _embed(self, query: str) -> tuple[Vector | None, str | None]:
-        """The vector, or why there is none."""
+    def _embed(self, query: str) -> Vector | NoVector:
         if self._embedder is None:
-            return None, NO_SEMANTIC_LEG
+            return NoVector.MODEL_UNAVAILABLE
         try:
             vector = self._embedder.embed_query(query)
         except Unavailable:
-            return None, NO_SEMANTIC_LEG
+            return NoVector.MODEL_UNAVAILABLE
         except IntegrityError:
-            return None, NO_QUERY_VECTOR
+            return NoVector.NOT_EMBEDDABLE
         if not np.isfinite(vector).all() or not vector.any():
-            return None, NO_QUERY_VECTOR
-        return vector, None
+            return NoVector.NOT_EMBEDDABLE
+        return vector
 
     def _plan(
         self,
@@ -249,8 +254,8 @@ def validate(request: SearchRequest) -> None:
         raise Unprocessable("An age is 1 second to 100 years.", field="max_age_seconds")
 
 
-def _no_dense_leg(fault: str) -> Exception:
-    if fault == NO_SEMANTIC_LEG:
+def _no_dense_leg(missed: NoVector) -> Exception:
+    if missed is NoVector.MODEL_UNAVAILABLE:
         return Unavailable("The embedding model is not available.", code="model-unavailable")
     return Unprocessable(
         "The model gives no vector for this question.", code="query-not-embeddable", field="query"

@@ -16,6 +16,7 @@ from custody.domain.model import (
     Acl,
     Denial,
     Head,
+    Objection,
     Outcome,
     Principal,
     Source,
@@ -26,29 +27,29 @@ from custody.domain.model import (
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """``outcome`` VERIFIED here means: nothing in the rules of access stands against it.
-    ``reason`` is a stable code in kebab case; None when nothing stands against it."""
+    """``outcome`` VERIFIED here means: nothing in the rules of access stands against it, and
+    ``reason`` is None."""
 
     outcome: Outcome
     denial: Denial | None = None
-    reason: str | None = None
+    reason: Objection | None = None
 
 
 ALLOWED = Decision(Outcome.VERIFIED)
-_TENANT = Decision(Outcome.UNAUTHORIZED, Denial.TENANT_MISMATCH, Denial.TENANT_MISMATCH.value)
-_ACL = Decision(Outcome.UNAUTHORIZED, Denial.ACL_DENIED, Denial.ACL_DENIED.value)
-_SOURCE_ERASED = Decision(Outcome.STALE, None, "source-erased")
+_TENANT = Decision(Outcome.UNAUTHORIZED, Denial.TENANT_MISMATCH, Objection.TENANT_MISMATCH)
+_ACL = Decision(Outcome.UNAUTHORIZED, Denial.ACL_DENIED, Objection.ACL_DENIED)
+_SOURCE_ERASED = Decision(Outcome.STALE, None, Objection.SOURCE_ERASED)
 
 
-def _untrusted(reason: str) -> Decision:
+def _untrusted(reason: Objection) -> Decision:
     return Decision(Outcome.UNAUTHORIZED, Denial.UNTRUSTED_SOURCE, reason)
 
 
-_UNKNOWN = _untrusted("source-unknown")
-_QUARANTINED = _untrusted("source-quarantined")
-_RETIRED = _untrusted("source-retired")
-_DOMAIN = _untrusted("trust-domain-not-allowed")
-_VERSION_QUARANTINED = _untrusted("version-quarantined")
+_UNKNOWN = _untrusted(Objection.SOURCE_UNKNOWN)
+_QUARANTINED = _untrusted(Objection.SOURCE_QUARANTINED)
+_RETIRED = _untrusted(Objection.SOURCE_RETIRED)
+_DOMAIN = _untrusted(Objection.TRUST_DOMAIN_NOT_ALLOWED)
+_VERSION_QUARANTINED = _untrusted(Objection.VERSION_QUARANTINED)
 
 
 def authorize(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from custody.domain.ledger.sources import SourceFault
 from custody.domain.model import DocumentKey, ObjectRef, SourceKey
 
 
@@ -20,7 +21,8 @@ class DropState(StrEnum):
 class Drop:
     """The pair (object, sidecar) last seen for one path. ``revision`` 0: not stored yet.
 
-    ``sequencer`` is the highest S3 event sequencer seen for the object's own key.
+    ``sequencer`` is the highest S3 event sequencer seen for the object's own key. ``reasons``: codes,
+    those of a refusal or of what is waited for.
     """
 
     source: SourceKey
@@ -35,3 +37,8 @@ class Drop:
     sidecar_sequencer: str | None = None
     reasons: tuple[str, ...] = ()
     updated_at: datetime | None = None
+
+    @property
+    def source_faults(self) -> frozenset[SourceFault]:
+        """Those of ``reasons`` that lie with the source."""
+        return frozenset(SourceFault(code) for code in self.reasons if code in SourceFault)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
 from custody.domain.model import (
     EVERYONE,
@@ -47,6 +48,23 @@ def source_at(changes: Iterable[SourceChange], moment: datetime) -> SourceChange
     return max(began, key=lambda change: change.revision, default=None)
 
 
+class SourceFault(StrEnum):
+    """Why a document is refused that lies with its source: nothing is wrong with the file, and it
+    may be taken once the source is changed."""
+
+    UNKNOWN = "unknown-source"
+    QUARANTINED = "source-quarantined"
+    RETIRED = "source-retired"
+    ACL_REQUIRED = "acl-required"
+    ACL_TOO_WIDE = "acl-too-wide"
+
+
+_OF_STATE = {
+    SourceState.QUARANTINED: SourceFault.QUARANTINED,
+    SourceState.RETIRED: SourceFault.RETIRED,
+}
+
+
 def within(acl: Acl, limit: Acl, *, tenant: str) -> bool:
     """True when ``acl`` lets in nobody that ``limit`` keeps out.
 
@@ -73,7 +91,7 @@ def check_rules(source: Source) -> None:
     ):
         raise Unprocessable(
             "The default ACL is wider than the source's max_acl.",
-            code="acl-too-wide",
+            code=SourceFault.ACL_TOO_WIDE,
             field="default_acl.allow",
         )
 
@@ -84,7 +102,7 @@ def check_acl(source: Source, acl: Acl, *, field: str = "acl.allow") -> Acl:
         raise Unprocessable("A public document has one ACL term, everyone.", field=field)
     if source.max_acl is not None and not within(acl, source.max_acl, tenant=source.key.tenant):
         raise Unprocessable(
-            "The ACL is wider than its source allows.", code="acl-too-wide", field=field
+            "The ACL is wider than its source allows.", code=SourceFault.ACL_TOO_WIDE, field=field
         )
     return acl
 
@@ -95,7 +113,7 @@ def document_acl(source: Source, wanted: Acl | None) -> Acl:
     if acl is None:
         raise Unprocessable(
             "The source has no default ACL, so the document must bring one.",
-            code="acl-required",
+            code=SourceFault.ACL_REQUIRED,
             field="acl",
         )
     return check_acl(source, acl)
@@ -108,7 +126,9 @@ def sidecar_acl(source: Source, wanted: Acl) -> Acl:
         wanted, source.default_acl, tenant=source.key.tenant
     ):
         raise Unprocessable(
-            "The sidecar's ACL is wider than its source's.", code="acl-too-wide", field="acl"
+            "The sidecar's ACL is wider than its source's.",
+            code=SourceFault.ACL_TOO_WIDE,
+            field="acl",
         )
     return wanted
 
@@ -132,5 +152,5 @@ def check_active(source: Source) -> None:
     if source.state is not SourceState.ACTIVE:
         raise Conflict(
             f"The source is {source.state.value.lower()} and takes no documents.",
-            code=f"source-{source.state.value.lower()}",
+            code=_OF_STATE[source.state],
         )
