@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from custody.application.idempotency import Call, Idempotency, StoredReply
 from custody.domain.intake.validation import ANY_REVISION
 from custody.domain.model import Principal, Scope
 from custody.errors import ConfigurationError, Unavailable
 from custody.http import Api, Handler, Reply, Request
-from custody.http.idempotent import if_match
+from custody.http.idempotent import if_match, once
 from custody.http.principal import principal_from_context, principal_to_context
 from custody.http.schemas.common import Schema
 
@@ -49,13 +50,18 @@ class Service:
     max_token_age: timedelta = timedelta(hours=1)
 
 
+@dataclass(frozen=True)
+class Remembering:
+    idempotency: Idempotency
+
+
 def build(
     call: Any = None, service: Callable[[], Service] | None = None, **options: Any
 ) -> Handler[Service]:
     api = Api[Service]("example")
     api.endpoint(
         "POST", "/things/{id}", scopes=(Scope.WRITE,), summary="Make", request=Thing,
-        query=Paging, replies={201: Told}, **options,
+        query=Paging, replies={200: Told, 201: Told}, **options,
     )(call or (lambda _, request: Reply(Told(id=request.parameters["id"]), status=201)))  # fmt: skip
     api.endpoint("GET", "/things", summary="List", replies={200: Told})(
         lambda _, request: Reply(Told(subject=request.principal.subject))
@@ -260,6 +266,52 @@ def test_a_reply_that_is_not_json_is_an_internal_problem() -> None:
     assert call(build(lambda _, request: Reply(Told(score=float("nan")))), event())[0] == 500
 
 
+class More(Schema):
+    id: str = ""
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [Reply(Told(), status=202), Reply(More(id="a-secret"), status=201)],
+    ids=["status", "model"],
+)
+def test_a_reply_that_was_not_declared_is_an_internal_problem(
+    reply: Reply, caplog: pytest.LogCaptureFixture
+) -> None:
+    status, body = call(build(lambda _, request: reply), event())
+    assert (status, body["code"]) == (500, "internal")
+    assert "undeclared-reply" in caplog.text
+    assert "a-secret" not in json.dumps(body) + caplog.text
+
+
+class Memory:
+    """Keeps first answers, as an ``Idempotency`` does."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, StoredReply] = {}
+
+    def once(self, call: Call, action: Callable[[], StoredReply]) -> StoredReply:
+        if call.key not in self.kept:
+            self.kept[call.key] = action()
+        return self.kept[call.key]
+
+
+def test_an_undeclared_reply_is_not_kept_and_what_was_kept_is_told_again_as_it_was() -> None:
+    memory = Memory()
+    replies = [Reply(Told(id="first"), status=202), Reply(Told(id="second"), status=201)]
+
+    def answer(_: Service, request: Request[Thing, Paging]) -> Reply:
+        return once(Remembering(memory), request, lambda: replies.pop(0))
+
+    handler = build(answer)
+    assert call(handler, event())[0] == 500
+    assert call(handler, event()) == (201, {"id": "second"})
+    assert call(handler, event()) == (201, {"id": "second"})
+    (key,) = memory.kept
+    memory.kept[key] = {"status": 203, "headers": {}, "body": {"earlier": True}}
+    assert call(handler, event()) == (203, {"earlier": True})
+
+
 def test_counts_are_written_as_metrics(capsys: pytest.CaptureFixture[str]) -> None:
     api = build(lambda _, request: Reply(Told(), counts={"Served": 2, "Search_ms": 1.5}))
     assert call(api, event())[0] == 200
@@ -278,7 +330,7 @@ def test_if_match_is_read(header: str | None, revision: int | None) -> None:
 
     def call(_: Service, request: Request[Any, Any]) -> Reply:
         seen.append(if_match(request))
-        return Reply(None, status=201)
+        return Reply(Told(), status=201)
 
     headers = {} if header is None else {"If-Match": header}
     assert build(call)(event(headers=headers), None)["statusCode"] == 201

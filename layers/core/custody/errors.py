@@ -57,7 +57,8 @@ class                  status  codes
                                index-incomplete, index-entry-refused, index-mapping-mismatch,
                                model-revision-mismatch, model-altered, invalid-vector,
                                invalid-leg, invalid-fusion, invalid-candidate, invalid-policy,
-                               lineage-missing, tenant-mismatch, ledger-request
+                               lineage-missing, tenant-mismatch, ledger-request,
+                               undeclared-reply
 ``ConfigurationError`` —       the deployment itself is wrong; raised at start: configuration,
                                model-manifest-invalid, bucket-not-versioned, queue-missing,
                                index-schema

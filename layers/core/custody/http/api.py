@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 from urllib.parse import unquote
@@ -31,6 +31,7 @@ from custody.http.proxy import (
     reply_response,
     trace_id_of,
 )
+from custody.http.reply import Declared, Reply, as_declared
 
 
 class Edge(Protocol):
@@ -46,13 +47,14 @@ class Edge(Protocol):
 class Request[B, Q]:
     """One parsed request. ``body`` and ``query`` are the endpoint's models (None without one).
 
-    ``path`` and ``scopes``: the endpoint's. ``body_sha256``: of the body's exact bytes, for
+    ``path``, ``scopes`` and ``replies``: the endpoint's. ``body_sha256``: of the body's exact bytes, for
     idempotency.
     """
 
     method: str
     path: str
     scopes: tuple[Scope, ...]
+    replies: Declared
     parameters: Mapping[str, str]
     headers: Mapping[str, str]
     body: B
@@ -73,16 +75,6 @@ class Request[B, Q]:
         return self.headers.get(name.lower())
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """``counts``: metrics, name to count."""
-
-    body: BaseModel | None
-    status: int = 200
-    headers: Mapping[str, str] = field(default_factory=dict)
-    counts: Mapping[str, float] = field(default_factory=dict)
-
-
 type Serve[S] = Callable[[S, Request[Any, Any]], Reply]
 
 
@@ -99,7 +91,7 @@ class Endpoint[S: Edge]:
     summary: str
     request: type[BaseModel] | None
     query: type[BaseModel] | None
-    replies: Mapping[int, type[BaseModel]]
+    replies: Declared
     headers: Mapping[str, bool]
     anonymous: bool
     call: Serve[S]
@@ -131,7 +123,7 @@ class Api[S: Edge]:
         path: str,
         *,
         summary: str,
-        replies: Mapping[int, type[BaseModel]],
+        replies: Declared,
         scopes: tuple[Scope, ...] = (),
         request: type[BaseModel] | None = None,
         query: type[BaseModel] | None = None,
@@ -208,12 +200,13 @@ class Handler[S: Edge]:
         )
         if endpoint.request is None and raw.strip():
             raise BadRequest("This endpoint takes no body.", code="unexpected-body")
-        return endpoint.call(
+        reply = endpoint.call(
             service,
             Request(
                 method=endpoint.method,
                 path=endpoint.path,
                 scopes=endpoint.scopes,
+                replies=endpoint.replies,
                 parameters=parameters,
                 headers=headers_of(event),
                 body=parse_body(endpoint.request, raw) if endpoint.request else None,
@@ -224,3 +217,4 @@ class Handler[S: Edge]:
                 caller=caller,
             ),
         )
+        return as_declared(reply, endpoint.replies)

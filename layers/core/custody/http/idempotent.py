@@ -6,23 +6,17 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, cast
 
-from pydantic import JsonValue, RootModel
-
 from custody.application import callers
 from custody.application.idempotency import Idempotency, StoredReply, call_of
 from custody.domain.intake.validation import ANY_REVISION
 from custody.errors import Unprocessable
-from custody.http.api import Reply, Request
+from custody.http.api import Request
+from custody.http.reply import Replayed, Reply, as_declared
 
 WRITE_HEADERS = {"Idempotency-Key": False}
 GUARDED_HEADERS = {"Idempotency-Key": False, "If-Match": False}
 
 _ETAG = re.compile(r'(?:W/)?(?P<quote>"?)(?P<revision>[0-9]{1,15})(?P=quote)')
-
-
-class Replayed(RootModel[dict[str, JsonValue] | None]):
-    """The JSON of a reply that was given before, as it was then. The endpoint's model may be
-    another one since a deployment, so it is not read back into that."""
 
 
 def etag(revision: int) -> dict[str, str]:
@@ -71,7 +65,7 @@ def once(
     first: list[Reply] = []
 
     def run() -> StoredReply:
-        reply = action()
+        reply = as_declared(action(), request.replies)  # what is not told is not kept either
         first.append(reply)
         return _stored(reply)
 
@@ -80,7 +74,7 @@ def once(
 
 
 def _stored(reply: Reply) -> StoredReply:
-    body = None if reply.body is None else reply.body.model_dump(mode="json", exclude_unset=True)
+    body = reply.body.model_dump(mode="json", exclude_unset=True)
     return {"status": reply.status, "headers": dict(reply.headers), "body": body}
 
 

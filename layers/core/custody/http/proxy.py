@@ -57,10 +57,10 @@ def query_of(event: Event, model: type[BaseModel] | None) -> BaseModel | None:
 
 
 def reply_response(
-    body: BaseModel | None, status: int, headers: Mapping[str, str], trace_id: str
+    body: BaseModel, status: int, headers: Mapping[str, str], trace_id: str
 ) -> Response:
     """Raises Unprocessable(reply-too-large)."""
-    text = "" if body is None else body.model_dump_json(exclude_unset=True)
+    text = body.model_dump_json(exclude_unset=True)
     if len(text.encode("utf-8")) > MAX_REPLY_BYTES:
         raise Unprocessable(
             "The reply would be larger than the service may send; ask for fewer results.",
