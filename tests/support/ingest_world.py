@@ -63,11 +63,13 @@ STRANGER = principal("eve", scopes=frozenset({Scope.READ, Scope.WRITE, Scope.ERA
 
 
 class FakeClock:
-    def __init__(self) -> None:
-        self.time = START
+    """Moves on by ``step`` with each look, and by what is slept."""
+
+    def __init__(self, step: timedelta = timedelta(milliseconds=1)) -> None:
+        self.time, self.step = START, step
 
     def now(self) -> datetime:
-        self.time += timedelta(milliseconds=1)
+        self.time += self.step
         return self.time
 
     def sleep(self, seconds: float) -> None:
@@ -194,6 +196,7 @@ class World:
         self,
         *,
         wait_seconds: float = 15.0,
+        clock: FakeClock | None = None,
         ledger: Any = None,
         objects: Any = None,
         index: Any = None,
@@ -207,7 +210,7 @@ class World:
         self._wait_seconds = wait_seconds
         self._parser = parser or LineParser()
         self._chunker = chunker or BlockChunker()
-        self.clock = FakeClock()
+        self.clock = clock or FakeClock()
         self.killer = Killer()
         self.ledger = ledger or MemoryLedger()
         self.objects = objects or MemoryObjects(self.clock)
