@@ -22,11 +22,13 @@ from custody.application.ports import (
     Heads,
     Identifiers,
     Jobs,
+    Judge,
     Ledger,
     ObjectStore,
     Parser,
     PolicyStore,
     Reranker,
+    Rewriter,
     Signer,
     TraceStore,
     Trust,
@@ -34,6 +36,8 @@ from custody.application.ports import (
     Work,
 )
 from custody.domain.model import Leg
+from custody.domain.ranking.rewriting import MAX_REWRITES, rewrite
+from custody.domain.ranking.sufficiency import judge
 from custody.errors import ConfigurationError
 from custody_memory.jobs import MemoryJobs
 from custody_memory.ledger import MemoryLedger
@@ -59,14 +63,17 @@ class MemoryPorts:
     verifier: Verifier = field(default_factory=EcdsaVerifier)
     packaged_policies: Mapping[str, bytes] = field(default_factory=packaged_policies)
     reranker: Reranker | None = None
+    judge: Judge = judge
+    rewriter: Rewriter = rewrite
     pause: Callable[[float], None] = time.sleep
     given_objects: ObjectStore | None = None
+    given_traces: TraceStore | None = None
     given_idempotency: Idempotency | None = None
     given_authorizer: Authorizer | None = None
 
     def __post_init__(self) -> None:
         self.objects: ObjectStore = self.given_objects or MemoryObjects(self.clock)
-        self.traces: TraceStore = MemoryTraces(self.clock)
+        self.traces: TraceStore = self.given_traces or MemoryTraces(self.clock)
 
     @property
     def trust(self) -> Trust:
@@ -116,3 +123,4 @@ class FixedLimits:
     max_token_age: timedelta = timedelta(hours=1)
     trace_ttl: timedelta = timedelta(days=30)
     leg_weights: Mapping[Leg, float] = field(default_factory=lambda: dict.fromkeys(Leg, 1.0))
+    max_rewrites: int = MAX_REWRITES

@@ -46,10 +46,9 @@ def entries(change: Callable[[IndexEntry], IndexEntry]) -> Fault:
 
 def keys(change: Callable[[VerificationKey], VerificationKey | None]) -> Fault:
     def fault(world: World) -> None:
-        assert world.ledger.control is not None
-        changed = map(change, world.ledger.control.keys.values())
+        changed = map(change, world.ledger.trusted.keys.values())
         kept = {key.keyid: key for key in changed if key is not None}
-        world.ledger.control = replace(world.ledger.control, keys=kept)
+        world.ledger.trusted = replace(world.ledger.trusted, keys=kept)
 
     return fault
 
@@ -155,9 +154,9 @@ def test_a_stored_answer_shows_no_text_of_it(stored: Stored, name: str) -> None:
 def test_what_is_remembered_is_never_the_standing_of_a_key(stored: Stored) -> None:
     """Revoked, trusted again, revoked: each read says what the ledger says at that moment."""
     world = stored.world
-    trusted = world.ledger.control
+    trusted = world.ledger.trusted
     for _ in range(2):
         keys(lambda key: replace(key, state=KeyState.REVOKED))(world)
         assert world.search(reader(), SearchRequest(QUESTION)).results == ()
-        world.ledger.control = trusted
+        world.ledger.trusted = trusted
         assert world.search(reader(), SearchRequest(QUESTION)).results

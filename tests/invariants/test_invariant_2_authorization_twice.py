@@ -7,6 +7,7 @@ legs' own scores are told to auditors only.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +16,9 @@ import pytest
 from custody.application.reading.answer import AnswerRequest
 from custody.application.reading.search import SearchRequest
 from custody.domain.index.candidates import Hit, LegHits
-from custody.domain.model import Acl, Head, Leg, Outcome, Principal, SourceState
+from custody.domain.model import Acl, Chunk, Head, Leg, Outcome, Principal, SourceState
 from tests.support.functions import event, load
-from tests.support.search_world import World, reader
+from tests.support.search_world import ViewedLedger, World, reader
 
 QUESTION = "How many weeks of parental leave do employees get?"
 LEAVE = "Employees get sixteen weeks of parental leave."
@@ -120,21 +121,36 @@ def test_a_revocation_while_the_query_runs_is_seen(world: World, revoke: Any) ->
     assert found(world) == []
 
 
-def test_rights_that_end_after_the_check_still_count(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+class Revoking:
+    """A reranker during whose work a document is closed: it comes after the check."""
+
+    name = "revoking"
+    ledger: ViewedLedger
+
+    def __init__(self) -> None:
+        self.closed: list[Head] = []
+
+    def rerank(self, question: str, items: Sequence[Chunk]) -> Sequence[float]:
+        for key, head in self.ledger.latest.items():
+            if head.name == "closed.md":
+                self.closed.append(head)
+                self.ledger.latest[key] = replace(head, narrowed_to=ADMINS)
+        return [1.0 for _ in items]
+
+
+def test_rights_that_end_after_the_check_still_count() -> None:
     """The last ranker hands on something that the reader may not see: assembly takes it out."""
-    joined = reader(groups=frozenset({"staff", "admins"}))
-    real = type(world.retriever).__call__
-
-    def leaks(self: Any, principal: Principal, plan: Any, carried: Any = ()) -> Any:
-        return real(self, replace(principal, groups=joined.groups), plan, carried)
-
-    monkeypatch.setattr(type(world.retriever), "__call__", leaks)
-    unfiltered(world)
-    assert found(world) == ["open"]
-    answer = world.answers(reader(), AnswerRequest(SearchRequest(QUESTION), threshold=1.0))
+    reranker = Revoking()
+    world = World(reranker=reranker)
+    reranker.ledger = world.ledger
+    world.publish("open", OPEN)
+    world.publish("closed", LEAVE)
+    assert set(found(world)) == {"open", "closed"}
+    assert found(world, rerank=True) == ["open"]
+    request = AnswerRequest(SearchRequest(QUESTION, rerank=True), threshold=1.0)
+    answer = world.answers(reader(), request)
     assert {item.key.document_id for item in answer.evidence} == {"open"}
+    assert len(reranker.closed) == 2 + answer.retries
 
 
 def test_a_cross_tenant_similarity_attack_finds_nothing_of_the_other_tenant() -> None:

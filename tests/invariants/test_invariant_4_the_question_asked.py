@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from custody.application.reading.answer import Answer, AnswerRequest, Answers
+from custody.application.ports import Judge, Rewriter
+from custody.application.reading.answer import Answer, AnswerRequest
 from custody.application.reading.search import SearchRequest
 from custody.domain.model import Leg
-from custody.domain.ranking.rewriting import AddedTerm, Rewrite
+from custody.domain.ranking.rewriting import MAX_REWRITES, AddedTerm, Rewrite, rewrite
 from custody.domain.ranking.sufficiency import Judgement, Verdict, judge
 from custody.domain.text.question import content_terms
 from tests.support.search_world import World, reader
@@ -27,16 +28,17 @@ FACTS = (
 )
 
 
-@pytest.fixture
-def world() -> World:
-    made = World()
+def world_with(
+    judge: Judge = judge, rewriter: Rewriter = rewrite, max_rewrites: int = MAX_REWRITES
+) -> World:
+    made = World(judge=judge, rewriter=rewriter, max_rewrites=max_rewrites)
     for n, text in enumerate(FACTS):
         made.publish(f"fact{n}", text)
     return made
 
 
-def ask(answers: Answers, question: str, **changes: Any) -> Answer:
-    return answers(reader(), AnswerRequest(SearchRequest(question), **changes))
+def ask(world: World, question: str, **changes: Any) -> Answer:
+    return world.answers(reader(), AnswerRequest(SearchRequest(question), **changes))
 
 
 class Watched:
@@ -62,9 +64,9 @@ class Hostile:
 
 
 @pytest.mark.parametrize("preset", ["strict", "balanced", "lenient"])
-def test_a_hostile_rewrite_never_turns_the_verdict(world: World, preset: str) -> None:
+def test_a_hostile_rewrite_never_turns_the_verdict(preset: str) -> None:
     gate = Watched()
-    answer = ask(world.answers_by(judge=gate, rewriter=Hostile()), OFF_CORPUS, preset=preset)
+    answer = ask(world_with(judge=gate, rewriter=Hostile()), OFF_CORPUS, preset=preset)
     assert answer.retries >= 1
     assert answer.verdict is Verdict.INSUFFICIENT
     assert answer.judgement.features.coverage == 0.0
@@ -72,8 +74,9 @@ def test_a_hostile_rewrite_never_turns_the_verdict(world: World, preset: str) ->
     assert len(gate.questions) == len(answer.attempts)
 
 
-def test_similarity_stays_that_with_the_question(world: World) -> None:
-    before = ask(world.answers_by(rewriter=Hostile()), OFF_CORPUS).judgement.features.top
+def test_similarity_stays_that_with_the_question() -> None:
+    world = world_with(rewriter=Hostile())
+    before = ask(world, OFF_CORPUS).judgement.features.top
     vectors = {id(query.vector) for query in world.index.queries}
     assert len(world.index.queries) >= 2
     assert len(vectors) == 1
@@ -84,14 +87,14 @@ def test_similarity_stays_that_with_the_question(world: World) -> None:
     assert before == pytest.approx(max(0.0, best))
 
 
-def test_our_own_rewrites_are_judged_the_same_way(world: World) -> None:
+def test_our_own_rewrites_are_judged_the_same_way() -> None:
     gate = Watched()
-    answer = ask(world.answers_by(judge=gate), OFF_CORPUS)
+    answer = ask(world_with(judge=gate), OFF_CORPUS)
     assert answer.retries >= 1
     assert set(gate.questions) == {content_terms(OFF_CORPUS)}
 
 
-def test_false_passes_do_not_grow_with_retries(world: World) -> None:
+def test_false_passes_do_not_grow_with_retries() -> None:
     questions = [
         OFF_CORPUS,
         "What is music?",
@@ -101,8 +104,8 @@ def test_false_passes_do_not_grow_with_retries(world: World) -> None:
     ]
 
     def passes(rewrites: int) -> set[str]:
-        answers = world.answers_by(rewriter=Hostile(), max_rewrites=rewrites)
-        found = [ask(answers, question, preset="lenient") for question in questions]
+        world = world_with(rewriter=Hostile(), max_rewrites=rewrites)
+        found = [ask(world, question, preset="lenient") for question in questions]
         return {q for q, a in zip(questions, found, strict=True) if a.verdict is Verdict.ANSWERABLE}
 
     assert passes(2) == passes(0) == set()

@@ -1,24 +1,35 @@
-"""An index in memory that, like the real one, shows a write to searches only after a refresh."""
+"""An index in memory that, like the real one, shows a write to searches only after a refresh.
+
+It scores everything that the filter lets through, one by one: an oracle for the legs.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from custody.domain.index.candidates import IndexEntry, Space
-from custody.domain.model import Acl, DocumentKey
+from custody.domain.index.candidates import (
+    Hit,
+    IndexEntry,
+    LegHits,
+    LegQuery,
+    SearchFilter,
+    Space,
+)
+from custody.domain.model import Acl, DocumentKey, Leg
+from custody.domain.text.analysis import query_terms, searched_terms
 from custody.errors import IntegrityError, Unavailable
 
 
 class MemoryIndex:
-    """``WritableIndex``, and the ping that health asks for."""
+    """``EvidenceIndex``. ``entries``: what searches see, by chunk id; a test may change them."""
 
     def __init__(self) -> None:
-        self._written: dict[Space, dict[str, IndexEntry]] = {}
-        self._visible: dict[Space, dict[str, IndexEntry]] = {}
+        self.entries: dict[str, IndexEntry] = {}
+        self._written: dict[str, IndexEntry] = {}
         self._models: dict[Space, tuple[str, int]] = {}
         self.down = False
         self.calls: list[str] = []
@@ -28,6 +39,16 @@ class MemoryIndex:
         self.calls.append(name)
         if self.down:
             raise Unavailable("The index does not answer.", code="index-unavailable")
+
+    def search(self, query: LegQuery) -> LegHits:
+        self._called("search")
+        open_to = [entry for entry in self.visible() if _passes(entry, query)]
+        legs: dict[Leg, tuple[Hit, ...]] = {}
+        if query.vector is not None:
+            legs[Leg.SEMANTIC] = _leg(open_to, _cosine(query), query.depth)
+        if query.text is not None:
+            legs[Leg.LEXICAL] = _leg(open_to, _overlap(query), query.depth, above_zero=True)
+        return LegHits(legs, unknown_fields=_unknown_fields(self.visible(), query))
 
     def ensure(self, space: Space, *, model_revision: str, dimensions: int) -> None:
         self._called("ensure")
@@ -40,31 +61,31 @@ class MemoryIndex:
         self._called("put")
         with self._lock:
             for entry in entries:
+                assert Space.of(entry.key) == space
                 if entry.vector is None or not np.isfinite(entry.vector).all():
                     raise IntegrityError("No vector.", code="invalid-vector")
-            self._written.setdefault(space, {}).update((entry.chunk_id, entry) for entry in entries)
+            self._written.update((entry.chunk_id, entry) for entry in entries)
 
     def refresh(self, spaces: Collection[Space]) -> None:
         self._called("refresh")
         with self._lock:
-            for space in spaces:
-                self._visible[space] = dict(self._written.get(space, {}))
+            others = {i: entry for i, entry in self.entries.items() if not _is_in(entry, spaces)}
+            written = {i: entry for i, entry in self._written.items() if _is_in(entry, spaces)}
+            self.entries = others | written
 
     def count(self, space: Space, key: DocumentKey, version: int | None = None) -> int:
         self._called("count")
-        with self._lock:
-            return sum(
-                entry.key == key and version in (None, entry.version)
-                for entry in self._visible.get(space, {}).values()
-            )
+        return sum(
+            _is_in(entry, (space,)) and entry.key == key and version in (None, entry.version)
+            for entry in self.visible()
+        )
 
     def set_acl(self, space: Space, key: DocumentKey, version: int, acl: Acl) -> None:
         self._called("set_acl")
         with self._lock:
-            written = self._written.get(space, {})
-            for chunk_id, entry in written.items():
-                if entry.key == key and entry.version == version:
-                    written[chunk_id] = replace(entry, acl=acl.allow)
+            for chunk_id, entry in self._written.items():
+                if _is_in(entry, (space,)) and (entry.key, entry.version) == (key, version):
+                    self._written[chunk_id] = replace(entry, acl=acl.allow)
 
     def delete(
         self,
@@ -76,23 +97,75 @@ class MemoryIndex:
     ) -> None:
         self._called("delete")
         with self._lock:
-            written = self._written.get(space, {})
-            for chunk_id, entry in list(written.items()):
+            for chunk_id, entry in list(self._written.items()):
                 if (
-                    entry.key == key
+                    _is_in(entry, (space,))
+                    and entry.key == key
                     and version in (None, entry.version)
                     and (through is None or entry.version <= through)
                 ):
-                    del written[chunk_id]
+                    del self._written[chunk_id]
 
     def ping(self) -> None:
         self._called("ping")
 
     def visible(self) -> tuple[IndexEntry, ...]:
-        return tuple(entry for space in self._visible.values() for entry in space.values())
+        with self._lock:
+            return tuple(self.entries.values())
 
     def lose(self, key: DocumentKey) -> None:
         """Somebody dropped the document from the index only."""
-        for space in self._written:
-            self.delete(space, key)
-            self.refresh((space,))
+        self.delete(Space.of(key), key)
+        self.refresh((Space.of(key),))
+
+
+def _is_in(entry: IndexEntry, spaces: Collection[Space]) -> bool:
+    return Space.of(entry.key) in spaces
+
+
+def _passes(entry: IndexEntry, query: LegQuery) -> bool:
+    wanted = query.filter
+    return (
+        any(space.tenant == entry.key.tenant for space in query.spaces)
+        and not wanted.acl_terms.isdisjoint(entry.acl)
+        and (wanted.source_ids is None or entry.source_id in wanted.source_ids)
+        and (wanted.trust_domains is None or entry.trust_domain in wanted.trust_domains)
+        and all(entry.metadata.get(name) == value for name, value in wanted.metadata.items())
+    )
+
+
+def _unknown_fields(entries: Iterable[IndexEntry], query: LegQuery) -> tuple[str, ...]:
+    anything = replace(query, filter=SearchFilter(query.filter.acl_terms, query.filter.valid_at))
+    known = {name for entry in entries if _passes(entry, anything) for name in entry.metadata}
+    return tuple(sorted(set(query.filter.metadata) - known))
+
+
+def _leg(
+    entries: Sequence[IndexEntry],
+    score: Callable[[IndexEntry], float],
+    depth: int,
+    *,
+    above_zero: bool = False,
+) -> tuple[Hit, ...]:
+    hits = [Hit(replace(entry, vector=None), score(entry)) for entry in entries]
+    hits = [hit for hit in hits if hit.score > 0 or not above_zero]
+    hits.sort(key=lambda hit: (-hit.score, hit.entry.chunk_id))
+    return tuple(hits[:depth])
+
+
+def _cosine(query: LegQuery) -> Callable[[IndexEntry], float]:
+    vector = query.vector
+    assert vector is not None
+    return lambda entry: float(vector @ entry.vector) if entry.vector is not None else 0.0
+
+
+def _overlap(query: LegQuery) -> Callable[[IndexEntry], float]:
+    wanted = query_terms(query.text or "")
+
+    def score(entry: IndexEntry) -> float:
+        held = searched_terms(None, None, entry.text)
+        return float(len(wanted.keys() & set(held))) + 1 / (1 + len(held)) * bool(
+            wanted.keys() & set(held)
+        )
+
+    return score

@@ -1,40 +1,36 @@
 """A small world to search in: real statements and checks, an index and a ledger held in memory.
 
 The index here is a brute-force oracle with hooks for faults; the real ones are held to the same
-behaviour by the contract tests.
+behaviour by the contract tests. All else is the service's own, on ports in memory.
 """
 
 from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from custody.application.ports import (
-    CandidateIndex,
     Embedder,
     EvidenceIndex,
-    Ledger,
+    Judge,
     Matrix,
+    ObjectStore,
     Reranker,
+    Rewriter,
 )
-from custody.application.reading.answer import Answers
-from custody.application.reading.attempts import Judge, Rewriter
 from custody.application.reading.ranking import Policies
-from custody.application.reading.read_trace import ReadTraceLedger
 from custody.application.reading.trace_codec import decode
 from custody.bootstrap import Limits, Ports, Service
 from custody.domain.index.candidates import (
-    Hit,
     IndexEntry,
     LegHits,
     LegQuery,
-    SearchFilter,
     Space,
     Vector,
 )
@@ -55,11 +51,13 @@ from custody.domain.ranking.gate_policy import GatePolicy, GatePreset, GateWeigh
 from custody.domain.ranking.reputation import ReputationPolicy
 from custody.domain.ranking.rewriting import MAX_REWRITES, rewrite
 from custody.domain.ranking.sufficiency import judge
-from custody.domain.text.analysis import query_terms, searched_terms
+from custody.domain.text.analysis import query_terms
 from custody.domain.text.question import ASKING_TERMS
 from custody.errors import Unavailable
+from custody_memory.ledger import MemoryLedger
 from custody_memory.ports import FixedLimits, MemoryPorts
 from tests.support.ingest_world import BlockChunker, LineParser
+from tests.support.memory_index import MemoryIndex
 from tests.support.signed_evidence import NOW, publish, signer, source
 
 DIMENSIONS = 256
@@ -128,11 +126,11 @@ class WordEmbedder:
         return total / length if length else total
 
 
-class OracleIndex:
-    """``CandidateIndex``: everything that the filter lets through, scored one by one."""
+class OracleIndex(MemoryIndex):
+    """Keeps what it was asked; ``fault``, ``after`` and ``change`` befall the searches."""
 
     def __init__(self) -> None:
-        self.entries: dict[str, IndexEntry] = {}
+        super().__init__()
         self.queries: list[LegQuery] = []
         self.fault: Exception | None = None
         self.after: Callable[[], None] | None = None
@@ -142,81 +140,27 @@ class OracleIndex:
         self.queries.append(query)
         if self.fault is not None:
             raise self.fault
-        open_to = [entry for entry in self.entries.values() if _passes(entry, query)]
-        legs: dict[Leg, tuple[Hit, ...]] = {}
-        if query.vector is not None:
-            legs[Leg.SEMANTIC] = _leg(open_to, _cosine(query), query.depth)
-        if query.text is not None:
-            legs[Leg.LEXICAL] = _leg(open_to, _overlap(query), query.depth, above_zero=True)
-        hits = LegHits(
-            legs,
-            unknown_fields=_unknown_fields(self.entries.values(), query),
-        )
+        hits = super().search(query)
         if self.after is not None:
             happened, self.after = self.after, None
             happened()
         return hits if self.change is None else self.change(hits)
 
 
-def _passes(entry: IndexEntry, query: LegQuery) -> bool:
-    wanted = query.filter
-    return (
-        any(space.tenant == entry.key.tenant for space in query.spaces)
-        and not wanted.acl_terms.isdisjoint(entry.acl)
-        and (wanted.source_ids is None or entry.source_id in wanted.source_ids)
-        and (wanted.trust_domains is None or entry.trust_domain in wanted.trust_domains)
-        and all(entry.metadata.get(name) == value for name, value in wanted.metadata.items())
-    )
+class ViewedLedger(MemoryLedger):
+    """Its heads, sources and records, and whom it trusts, are as a test sets them. ``reads``: how
+    often it was asked for a view. ``latest``: the heads of the last one."""
 
-
-def _unknown_fields(entries: Iterable[IndexEntry], query: LegQuery) -> tuple[str, ...]:
-    anything = replace(query, filter=SearchFilter(query.filter.acl_terms, query.filter.valid_at))
-    known = {name for entry in entries if _passes(entry, anything) for name in entry.metadata}
-    return tuple(sorted(set(query.filter.metadata) - known))
-
-
-def _leg(
-    entries: Sequence[IndexEntry],
-    score: Callable[[IndexEntry], float],
-    depth: int,
-    *,
-    above_zero: bool = False,
-) -> tuple[Hit, ...]:
-    hits = [Hit(replace(entry, vector=None), score(entry)) for entry in entries]
-    hits = [hit for hit in hits if hit.score > 0 or not above_zero]
-    hits.sort(key=lambda hit: (-hit.score, hit.entry.chunk_id))
-    return tuple(hits[:depth])
-
-
-def _cosine(query: LegQuery) -> Callable[[IndexEntry], float]:
-    vector = query.vector
-    assert vector is not None
-    return lambda entry: float(vector @ entry.vector) if entry.vector is not None else 0.0
-
-
-def _overlap(query: LegQuery) -> Callable[[IndexEntry], float]:
-    wanted = query_terms(query.text or "")
-
-    def score(entry: IndexEntry) -> float:
-        held = searched_terms(None, None, entry.text)
-        return float(len(wanted.keys() & set(held))) + 1 / (1 + len(held)) * bool(
-            wanted.keys() & set(held)
-        )
-
-    return score
-
-
-class ViewedLedger:
-    """``LedgerReads``, and ``VersionReads`` for an answer that is read again."""
-
-    def __init__(self) -> None:
-        self.heads: dict[DocumentKey, Head] = {}
-        self.sources: dict[SourceKey, Source] = {}
-        self.records: dict[tuple[DocumentKey, int], VersionRecord] = {}
-        self.control: Control | None = None
+    def __init__(self, trusted: Control) -> None:
+        super().__init__()
+        self.heads, self.sources, self.trusted = self._heads, self._sources, trusted
+        self.latest: dict[DocumentKey, Head] = {}
         self.not_before: datetime | None = None
         self.reads = 0
         self.fault: Exception | None = None
+
+    def control(self, tenant: str) -> Control:
+        return replace(self.trusted, tenant=tenant)
 
     def view(
         self,
@@ -228,16 +172,12 @@ class ViewedLedger:
         self.reads += 1
         if self.fault is not None:
             raise self.fault
-        assert self.control is not None
-        return LedgerView(
-            control=replace(self.control, tenant=tenant),
-            not_before=self.not_before,
-            heads={key: self.heads[key] for key in documents if key in self.heads},
-            sources={key: self.sources[key] for key in sources if key in self.sources},
-        )
+        found = super().view(tenant, subject, documents, sources)
+        self.latest = dict(found.heads)
+        return replace(found, heads=self.latest, not_before=self.not_before)
 
-    def version(self, key: DocumentKey, version: int) -> VersionRecord | None:
-        return self.records.get((key, version))
+    def keep(self, record: VersionRecord) -> None:
+        self._store(record)
 
 
 class FixedPolicies:
@@ -286,22 +226,23 @@ class World:
         real_embedder: Embedder | None = None,
         leg_weights: Mapping[Leg, float] | None = None,
         reranker: Reranker | None = None,
+        judge: Judge = judge,
+        rewriter: Rewriter = rewrite,
+        max_rewrites: int = MAX_REWRITES,
+        objects: ObjectStore | None = None,
     ) -> None:
         """``real_index`` takes the place of the oracle, ``real_embedder`` of the word vectors."""
         self.clock, self.ids = FixedClock(), CountingIds()
         self.signer = signer()
-        self.embedder, self.index, self.ledger = WordEmbedder(), OracleIndex(), ViewedLedger()
+        self.embedder, self.index = WordEmbedder(), OracleIndex()
         self.policies = FixedPolicies(scores or {}, weight)
         key = self.signer.verification_key()
-        self.ledger.control = Control("acme", {key.keyid: key}, {})
-        index: CandidateIndex = real_index or self.index
-        ledger: ReadTraceLedger = self.ledger
+        self.ledger = ViewedLedger(Control("acme", {key.keyid: key}, {}))
         self._real_index = real_index
         self._embedder: Embedder = real_embedder or self.embedder
         ports = MemoryPorts(
-            # A service is wired whole; those who read ask for these parts of it.
-            index=cast("EvidenceIndex", index),
-            ledger=cast("Ledger", ledger),
+            index=real_index or self.index,
+            ledger=self.ledger,
             embedder=self._embedder,
             parser=LineParser(),
             chunker=BlockChunker(),
@@ -309,33 +250,18 @@ class World:
             clock=self.clock,
             identifiers=self.ids,
             reranker=reranker,
+            judge=judge,
+            rewriter=rewriter,
+            given_objects=objects,
         )
         self.objects, self.traces = ports.objects, ports.traces
         self.service = ServiceOfFixedPolicies(
-            ports, FixedLimits(leg_weights=leg_weights or {}), self.policies
+            ports,
+            FixedLimits(leg_weights=leg_weights or {}, max_rewrites=max_rewrites),
+            self.policies,
         )
         self.retriever, self.search = self.service.retriever, self.service.search
         self.answers = self.service.answers
-
-    def answers_by(
-        self,
-        *,
-        judge: Judge = judge,
-        rewriter: Rewriter = rewrite,
-        max_rewrites: int = MAX_REWRITES,
-    ) -> Answers:
-        """With another gate, another rewriter, or another number of rewrites."""
-        return Answers(
-            search=self.search,
-            retriever=self.retriever,
-            policies=self.policies,
-            traces=self.traces,
-            clock=self.clock,
-            ids=self.ids,
-            judge=judge,
-            rewriter=rewriter,
-            max_rewrites=max_rewrites,
-        )
 
     def source(self, source_id: str = "wiki", tenant: str = "acme", **changes: Any) -> Source:
         made = replace(source(source_id, tenant), **changes)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
+from custody.application.ports import ObjectStore
 from custody.application.reading.answer import AnswerRequest
 from custody.application.reading.read_trace import StoredAnswer
 from custody.application.reading.search import SearchRequest
@@ -24,10 +25,14 @@ LEAVE = "Employees get sixteen weeks of parental leave."
 class Stored:
     """``documents``: each an id with the texts of its chunks."""
 
-    def __init__(self, *documents: tuple[str, ...], question: str = QUESTION) -> None:
-        self.world = World()
+    def __init__(
+        self,
+        *documents: tuple[str, ...],
+        question: str = QUESTION,
+        objects: ObjectStore | None = None,
+    ) -> None:
+        self.world = World(objects=objects)
         self.objects = self.world.objects
-        self.records = self.world.ledger.records
         self.read = self.world.service.stored_answers
         published = documents or (("leave", LEAVE, "A second part about notice periods."),)
         self.heads = {name: self.publish(name, *texts) for name, *texts in published}
@@ -49,8 +54,8 @@ class Stored:
             chunk_lines.encode(chunks),
             content_type=chunk_lines.CONTENT_TYPE,
         )
-        self.records[head.key, head.version] = replace(
-            draft(head.key), version=head.version, chunks=ref, chunk_count=len(chunks)
+        self.world.ledger.keep(
+            replace(draft(head.key), version=head.version, chunks=ref, chunk_count=len(chunks))
         )
 
     def again(self, who: Principal | None = None) -> StoredAnswer:

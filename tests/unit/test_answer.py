@@ -33,13 +33,16 @@ def ask(
     return world.answers(who or reader(), AnswerRequest(SearchRequest(query, **changes), **gate))
 
 
+def filled(world: World) -> World:
+    world.publish("leave", LEAVE)
+    world.publish("lunch", "Lunch is served at noon in the canteen.")
+    world.publish("parking", "Parking permits are renewed each January.")
+    return world
+
+
 @pytest.fixture
 def world() -> World:
-    made = World()
-    made.publish("leave", LEAVE)
-    made.publish("lunch", "Lunch is served at noon in the canteen.")
-    made.publish("parking", "Parking permits are renewed each January.")
-    return made
+    return filled(World())
 
 
 def test_an_answerable_question_passes_with_its_evidence_in_an_envelope(world: World) -> None:
@@ -159,7 +162,7 @@ def test_there_are_at_most_two_rewrites_and_a_small_gain_stops_early(world: Worl
     assert early.attempts[-1].stop_reason is Stop.NO_GAIN
 
 
-def test_rewrites_stop_after_two_while_they_still_gain(world: World) -> None:
+def test_rewrites_stop_after_two_while_they_still_gain() -> None:
     calls = 0
 
     def improving(*args: Any, **kwargs: Any) -> Any:
@@ -167,8 +170,7 @@ def test_rewrites_stop_after_two_while_they_still_gain(world: World) -> None:
         calls += 1
         return replace(judge(*args, **kwargs), score=0.1 * calls, passed=False)
 
-    answers = world.answers_by(judge=improving)
-    answer = answers(reader(), AnswerRequest(SearchRequest(OFF_CORPUS)))
+    answer = ask(filled(World(judge=improving)), OFF_CORPUS)
     assert answer.retries == 2
     assert answer.attempts[-1].stop_reason is Stop.RETRIES_EXHAUSTED
 
@@ -228,10 +230,9 @@ def test_a_key_revoked_between_attempts_takes_the_evidence_of_the_first_with_it(
     world: World,
 ) -> None:
     def revoke() -> None:
-        assert world.ledger.control is not None
         key = world.signer.verification_key()
-        world.ledger.control = replace(
-            world.ledger.control, keys={key.keyid: replace(key, state=KeyState.REVOKED)}
+        world.ledger.trusted = replace(
+            world.ledger.trusted, keys={key.keyid: replace(key, state=KeyState.REVOKED)}
         )
 
     def revoke_during_the_second() -> None:

@@ -8,10 +8,11 @@ import pytest
 
 from custody.application.reading.read_trace import StoredAnswer
 from custody.application.reading.search import SearchRequest
-from custody.domain.model import Acl, Chunk, Principal, VersionState
+from custody.domain.model import Acl, Chunk, ObjectRef, Principal, VersionState
 from custody.domain.ranking.sufficiency import Verdict
 from custody.errors import IntegrityError, NotFound, Unauthenticated, Unavailable
-from tests.support.search_world import reader
+from custody_memory.objects import MemoryObjects
+from tests.support.search_world import FixedClock, reader
 from tests.support.signed_evidence import NOW
 from tests.support.stored_answer import LEAVE, QUESTION, Stored
 
@@ -224,19 +225,24 @@ def test_a_place_beyond_the_chunk_tells_no_word(rewritten: Stored, position: int
     assert set(rewritten.again().added_terms[1]) == {None}
 
 
-def test_the_chunks_of_a_version_are_fetched_once(
-    stored: Stored, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fetched = []
-    real = type(stored.objects).get
+class Fetched(MemoryObjects):
+    """Keeps what was fetched of it."""
 
-    def get(self: Any, ref: Any, **limits: Any) -> bytes:
-        fetched.append(ref)
-        return real(self, ref, **limits)
+    def __init__(self) -> None:
+        super().__init__(FixedClock())
+        self.fetched: list[ObjectRef] = []
 
-    monkeypatch.setattr(type(stored.objects), "get", get)
+    def get(self, ref: ObjectRef, *, limit: int) -> bytes:
+        self.fetched.append(ref)
+        return super().get(ref, limit=limit)
+
+
+def test_the_chunks_of_a_version_are_fetched_once() -> None:
+    objects = Fetched()
+    stored = Stored(objects=objects)
+    assert objects.fetched == []
     assert len(stored.again().evidence) == 2
-    assert len(fetched) == 1
+    assert len(objects.fetched) == 1
 
 
 # A trace that can't be read

@@ -180,11 +180,10 @@ def test_an_erased_document_is_gone_whatever_the_index_holds(world: World) -> No
 
 
 def test_a_revoked_key_counts_at_the_next_read(world: World) -> None:
-    assert world.ledger.control is not None
     key = world.signer.verification_key()
     search(world)
-    world.ledger.control = replace(
-        world.ledger.control, keys={key.keyid: replace(key, state=KeyState.REVOKED)}
+    world.ledger.trusted = replace(
+        world.ledger.trusted, keys={key.keyid: replace(key, state=KeyState.REVOKED)}
     )
     assert search(world).results == ()
 
@@ -224,8 +223,7 @@ def test_another_tenants_entry_that_slips_into_the_index_is_withheld(world: Worl
 
 
 def test_trust_domains_of_a_request_only_narrow(world: World) -> None:
-    assert world.ledger.control is not None
-    world.ledger.control = replace(world.ledger.control, trust_domains=frozenset({"official"}))
+    world.ledger.trusted = replace(world.ledger.trusted, trust_domains=frozenset({"official"}))
     assert search(world, trust_domains=frozenset({"internal"})).results == ()
     assert search(world).results == ()
 

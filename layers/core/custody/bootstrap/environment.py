@@ -32,11 +32,13 @@ if TYPE_CHECKING:
         EvidenceIndex,
         Heads,
         Jobs,
+        Judge,
         Ledger,
         ObjectStore,
         Parser,
         PolicyStore,
         Reranker,
+        Rewriter,
         Signer,
         TraceStore,
         Trust,
@@ -186,6 +188,18 @@ class EnvironmentPorts:
     def reranker(self) -> Reranker | None:
         return None
 
+    @property
+    def judge(self) -> Judge:
+        from custody.domain.ranking.sufficiency import judge
+
+        return judge
+
+    @property
+    def rewriter(self) -> Rewriter:
+        from custody.domain.ranking.rewriting import rewrite
+
+        return rewrite
+
     @cached_property
     def verifier(self) -> Verifier:
         from custody.adapters.ecdsa_verifier import EcdsaVerifier
@@ -272,6 +286,12 @@ class EnvironmentLimits:
     def leg_weights(self) -> Mapping[Leg, float]:
         chosen = self._env(env.RankingSettings)
         return {Leg.SEMANTIC: chosen.semantic_weight, Leg.LEXICAL: chosen.lexical_weight}
+
+    @property
+    def max_rewrites(self) -> int:
+        from custody.domain.ranking.rewriting import MAX_REWRITES
+
+        return MAX_REWRITES
 
 
 def _signing_region(auth: str) -> str | None:

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
         Heads,
         Identifiers,
         Jobs,
+        Judge,
         Ledger,
         ObjectStore,
         Parser,
         PolicyStore,
         Reranker,
+        Rewriter,
         Signer,
         TraceStore,
         Trust,
@@ -76,6 +78,10 @@ class Ports(Protocol):
         ...
 
     @property
+    def judge(self) -> Judge: ...
+    @property
+    def rewriter(self) -> Rewriter: ...
+    @property
     def verifier(self) -> Verifier: ...
     @property
     def packaged_policies(self) -> Mapping[str, bytes]:
@@ -94,7 +100,8 @@ class Ports(Protocol):
 
 
 class Limits(Protocol):
-    """What an operator sets. ``leg_weights``: of each leg in rank fusion."""
+    """What an operator sets, and what is fixed for all. ``leg_weights``: of each leg in rank fusion.
+    ``max_rewrites``: of one question."""
 
     @property
     def bucket(self) -> str: ...
@@ -108,3 +115,5 @@ class Limits(Protocol):
     def trace_ttl(self) -> timedelta: ...
     @property
     def leg_weights(self) -> Mapping[Leg, float]: ...
+    @property
+    def max_rewrites(self) -> int: ...

@@ -239,6 +239,9 @@ class Service:
             traces=ports.traces,
             clock=ports.clock,
             ids=ports.identifiers,
+            judge=ports.judge,
+            rewriter=ports.rewriter,
+            max_rewrites=self._limits.max_rewrites,
             trace_ttl=self._limits.trace_ttl,
         )
 

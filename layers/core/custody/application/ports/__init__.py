@@ -28,6 +28,7 @@ from custody.application.ports.index import (
     WritableIndex,
 )
 from custody.application.ports.jobs import Jobs
+from custody.application.ports.judging import Judge, Rewriter
 from custody.application.ports.ledger import ErasureWork, Heads, Ledger, LedgerReads, Work
 from custody.application.ports.objects import ObjectStore, StoredObject, Upload
 from custody.application.ports.pages import Cursors, Page, PageSecrets
@@ -71,6 +72,7 @@ __all__ = [
     "Heads",
     "Identifiers",
     "Jobs",
+    "Judge",
     "LayoutMarks",
     "Ledger",
     "LedgerReads",
@@ -85,6 +87,7 @@ __all__ = [
     "Publication",
     "Rejections",
     "Reranker",
+    "Rewriter",
     "Signer",
     "SourceHistory",
     "SourceLedger",

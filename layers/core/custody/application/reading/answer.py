@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from custody.application.callers import require
-from custody.application.ports import Clock, Identifiers, TraceStore
-from custody.application.reading.attempts import Attempt, Attempts, Judge, Rewriter
+from custody.application.ports import Clock, Identifiers, Judge, Rewriter, TraceStore
+from custody.application.reading.attempts import Attempt, Attempts
 from custody.application.reading.evidence import Evidence, PolicyUse
 from custody.application.reading.ranking import Policies
 from custody.application.reading.retrieval import Retrieval, Retriever
@@ -29,11 +29,7 @@ from custody.application.reading.trace import (
 from custody.application.reading.trace_codec import encode
 from custody.domain.model import Outcome, Principal, Scope
 from custody.domain.ranking.gate_policy import PRESETS
-from custody.domain.ranking.rewriting import (
-    MAX_REWRITES,
-    rewrite,
-)
-from custody.domain.ranking.sufficiency import Judgement, Verdict, bar, judge
+from custody.domain.ranking.sufficiency import Judgement, Verdict, bar
 from custody.domain.text.evidence_envelope import EnvelopeItem, evidence_envelope
 from custody.errors import Unprocessable
 
@@ -90,10 +86,10 @@ class Answers:
         traces: TraceStore,
         clock: Clock,
         ids: Identifiers,
-        trace_ttl: timedelta = timedelta(days=30),
-        judge: Judge = judge,
-        rewriter: Rewriter = rewrite,
-        max_rewrites: int = MAX_REWRITES,
+        judge: Judge,
+        rewriter: Rewriter,
+        max_rewrites: int,
+        trace_ttl: timedelta,
     ) -> None:
         self._search, self._retriever, self._policies = search, retriever, policies
         self._judge, self._rewriter, self._max_rewrites = judge, rewriter, max_rewrites

@@ -8,11 +8,11 @@ an attempt finds is added to what was found before.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Protocol
 
+from custody.application.ports import Judge, Rewriter
 from custody.application.reading.assembly import assemble
 from custody.application.reading.evidence import Evidence
 from custody.application.reading.ranking import Ranked
@@ -66,33 +66,6 @@ class Found:
     ranked: tuple[Ranked, ...]
     evidence: tuple[Evidence, ...]
     judgement: Judgement
-
-
-class Judge(Protocol):
-    """The gate: ``custody.domain.ranking.sufficiency.judge``, or one that keeps its promises."""
-
-    def __call__(
-        self,
-        question: frozenset[str],
-        evidence: Sequence[GateItem],
-        *,
-        policy: GatePolicy,
-        bar: Bar,
-        semantic: bool,
-    ) -> Judgement: ...
-
-
-class Rewriter(Protocol):
-    """``custody.domain.ranking.rewriting.rewrite``, or one that keeps its promises."""
-
-    def __call__(
-        self,
-        question: str,
-        feedback: Sequence[Feedback],
-        *,
-        term_of: Callable[[str], str | None],
-        known: Collection[str],
-    ) -> Rewrite | None: ...
 
 
 class Attempts:
