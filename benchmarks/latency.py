@@ -20,7 +20,7 @@ import json
 import random
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache, partial
 from hashlib import sha256
 from statistics import fmean, median
@@ -37,9 +37,13 @@ from custody.adapters.opensearch_index import OpenSearchIndex
 from custody.application.ingestion.accept_document import DocumentRequest
 from custody.application.ports import Matrix
 from custody.application.reading.search import SearchRequest
-from custody.domain.index.candidates import Vector
+from custody.domain.index.candidates import LegHits, LegQuery, Vector
+from custody.domain.model import DocumentKey, LedgerView, SourceKey
 from custody_local.progress import Progress
 from custody_memory.ledger import MemoryLedger
+
+type Json = dict[str, Any]
+type Lines = list[Json]
 
 DOCUMENTS, WORDS, QUESTIONS, ROUNDS = 2_000, 120, 60, 5
 
@@ -61,46 +65,52 @@ class SeededVectors:
         return np.stack([self.embed_query(text) for text in texts])
 
 
-class Counted:
-    """Counts the calls that pass to ``inner`` by name."""
+class CountedIndex(OpenSearchIndex):
+    """``searches``: of the one method that a search may call (``CandidateIndex``)."""
 
-    def __init__(self, inner: object) -> None:
-        self._inner = inner
-        self.calls: list[str] = []
+    searches = 0
 
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._inner, name)
-        if not callable(found):
-            return found
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            self.calls.append(name)
-            return found(*args, **kwargs)
-
-        return call
+    def search(self, query: LegQuery) -> LegHits:
+        self.searches += 1
+        return super().search(query)
 
 
-class Recorded:
-    """Remembers the last msearch that the product sent, and plays ``replay`` back where it is set."""
+class CountedLedger(MemoryLedger):
+    """``views``: of the one method that a search may call (``LedgerReads``)."""
+
+    views = 0
+
+    def view(
+        self,
+        tenant: str,
+        subject: str,
+        documents: Collection[DocumentKey],
+        sources: Collection[SourceKey],
+    ) -> LedgerView:
+        self.views += 1
+        return super().view(tenant, subject, documents, sources)
+
+
+class Recorded(OpenSearch):
+    """``client`` once more: remembers the last msearch that the product sent, and plays ``replay``
+    back where it is set."""
 
     def __init__(self, client: OpenSearch) -> None:
-        self._client = client
-        self.body: list[dict[str, Any]] = []
-        self.reply: Any = None
-        self.replay: Any = None
+        super().__init__()
+        self.transport = client.transport
+        self.body: Lines = []
+        self.reply: Json = {}
+        self.replay: Json | None = None
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._client, name)
-
-    def msearch(self, *, body: list[dict[str, Any]], **options: Any) -> Any:
+    def msearch(self, *, body: Lines, **options: object) -> Json:
         if self.replay is not None:
             return self.replay
         self.body = body
-        self.reply = self._client.msearch(body=body, **options)
+        self.reply = super().msearch(body=body, **options)
         return self.reply
 
 
-def bare(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def bare(lines: Lines) -> Lines:
     """Both legs as anyone would ask them: the product's lines less its probes for closed indices,
     and with no more neighbours than the depth."""
     pairs = zip(lines[::2], copy.deepcopy(lines[1::2]), strict=True)
@@ -111,7 +121,7 @@ def bare(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [line for leg in legs for line in leg]
 
 
-def timed(call: Callable[[], Any]) -> tuple[Any, float, float]:
+def timed[T](call: Callable[[], T]) -> tuple[T, float, float]:
     """(result, wall seconds, processor seconds of this thread)."""
     cpu, wall = time.thread_time(), time.perf_counter()
     result = call()
@@ -130,9 +140,8 @@ def main() -> int:
 
 
 def measure(client: OpenSearch, prefix: str, console: Console) -> dict[str, object]:
-    recorder: Any = Recorded(client)
-    index: Any = Counted(OpenSearchIndex(recorder, prefix))
-    ledger: Any = Counted(MemoryLedger())
+    recorder = Recorded(client)
+    index, ledger = CountedIndex(recorder, prefix), CountedLedger()
     bench = inprocess.assemble(
         index=index, ledger=ledger, model=inprocess.load("minilm"), embedder=SeededVectors()
     )
@@ -155,11 +164,10 @@ def measure(client: OpenSearch, prefix: str, console: Console) -> dict[str, obje
     ask = bench.service.search
     walls, bares, trips, sizes = [], [], [], []
     live: list[float] = []
-    replies: dict[str, Any] = {}
+    replies: dict[str, Json] = {}
     for turn in range(ROUNDS + 1):
         for question in questions:
-            index.calls.clear()
-            ledger.calls.clear()
+            index.searches = ledger.views = 0
             request = SearchRequest(question, k=10, route="hybrid")
             found, wall, cpu = timed(partial(ask, bench.principal, request))
             body = bare(recorder.body)
@@ -177,7 +185,7 @@ def measure(client: OpenSearch, prefix: str, console: Console) -> dict[str, obje
             bares.append(bare_wall)
             live.append(cpu - bare_cpu)
             replies[question] = recorder.reply
-            trips.append(len(index.calls) + len(ledger.calls))
+            trips.append(index.searches + ledger.views)
             sizes.append(len(chunks))
     own: dict[str, list[float]] = {}
     for _ in range(ROUNDS):

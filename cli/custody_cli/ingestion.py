@@ -69,8 +69,14 @@ class _Waiting:
     since: float
 
 
+class DropLookup(Protocol):
+    """Of a ``Client``, what waiting for drops asks."""
+
+    def find_drop(self, name: str, source_id: str) -> Drop | None: ...
+
+
 def through_drop(
-    client: Client,
+    client: DropLookup,
     box: DropBox,
     source_id: str,
     items: Sequence[FileItem],

@@ -15,12 +15,14 @@ import pytest
 from pydantic_settings import BaseSettings
 
 from custody import settings
+from custody.application.ports import Chunker, Embedder
 from custody.bootstrap import Service
 from custody.bootstrap.environment import EnvironmentLimits, EnvironmentPorts
 from custody.settings import SETTINGS_OF_FUNCTION, Environment, variables_of
 from custody_local.paths import ROOT
 from tests.architecture.template_facts import functions, variables
 from tests.support.functions import load
+from tests.support.ingest_world import BlockChunker, WordEmbedder
 
 FUNCTIONS = functions()
 # Passes the system's own PATH on to a child that gets nothing else.
@@ -115,12 +117,14 @@ class PortsWithoutModel(EnvironmentPorts):
     """The model's files are in the embeddings layer only; what is read for them is its name."""
 
     @property
-    def chunker(self) -> Any:
-        return self._env(settings.ModelSettings).model
+    def chunker(self) -> Chunker:
+        assert self._env(settings.ModelSettings).model
+        return BlockChunker()
 
     @property
-    def embedder(self) -> Any:
-        return self._env(settings.ModelSettings).model
+    def embedder(self) -> Embedder:
+        assert self._env(settings.ModelSettings).model
+        return WordEmbedder()
 
 
 def is_service(node: ast.AST) -> bool:

@@ -9,6 +9,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from custody.adapters.dynamodb import DynamoLedger
 from custody.adapters.s3_objects import S3Objects
 from custody.application.erasure.request import ErasureRequest
 from custody.application.ingestion.accept_drop import DropEvent, DropResult
@@ -24,12 +25,15 @@ from tests.support.ingest_world import (
     TENANT,
     WRITER,
     FakeClock,
-    World,
+    WorldOn,
     lines,
     principal,
     request,
 )
+from tests.support.memory_index import MemoryIndex
 from tests.support.tables import create_ledger, ledger_on
+
+type World = WorldOn[DynamoLedger, S3Objects, MemoryIndex]
 
 GUIDE = DocumentKey(TENANT, "guide")
 WIKI = SourceKey(TENANT, "wiki")
@@ -47,9 +51,8 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
         s3 = boto3.client("s3", region_name="us-east-1")
         s3.create_bucket(Bucket=BUCKET)
         s3.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
-        world = World(
-            ledger=ledger_on(dynamodb, "custody"),
-            objects=S3Objects(s3, BUCKET, FakeClock()),
+        world = WorldOn(
+            ledger_on(dynamodb, "custody"), S3Objects(s3, BUCKET, FakeClock()), MemoryIndex()
         )
         world.source(mirror_deletes=True, default_acl=("group:staff", "user:bob"))
         yield world

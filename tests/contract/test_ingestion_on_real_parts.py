@@ -18,9 +18,21 @@ from custody.domain.ledger.drops import DropState
 from custody.domain.ledger.erasures import ErasureState
 from custody.domain.model import DocumentKey, Leg, Principal, SourceKey, VersionState
 from custody.domain.provenance.identifiers import drop_document_id
-from tests.support.ingest_world import READER, TENANT, WRITER, World, principal, request
+from custody_memory.ledger import MemoryLedger
+from custody_memory.objects import MemoryObjects
+from tests.support.ingest_world import (
+    READER,
+    TENANT,
+    WRITER,
+    FakeClock,
+    WorldOn,
+    principal,
+    request,
+)
 
 pytestmark = pytest.mark.slow
+
+type World = WorldOn[MemoryLedger, MemoryObjects, SqliteIndex]
 
 WIKI = SourceKey(TENANT, "wiki")
 PAYLOAD = (
@@ -32,8 +44,10 @@ PAYLOAD = (
 @pytest.fixture
 def world(tmp_path: Path, model_dir: Path) -> World:
     model = load_model(model_dir)
-    world = World(
-        index=SqliteIndex(str(tmp_path / "index.db")),
+    world = WorldOn(
+        MemoryLedger(),
+        MemoryObjects(FakeClock()),
+        SqliteIndex(str(tmp_path / "index.db")),
         parser=FormatParser(),
         chunker=TokenChunker(model),
         embedder=OnnxEmbedder(model),
@@ -44,7 +58,6 @@ def world(tmp_path: Path, model_dir: Path) -> World:
 
 def found(world: World, text: str, reader: Principal = READER) -> list[str]:
     """Texts that both legs propose to this reader."""
-    assert isinstance(world.index, SqliteIndex)
     terms = frozenset(reader.terms)
     hits = world.index.search(
         LegQuery(

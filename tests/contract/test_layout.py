@@ -12,17 +12,20 @@ import pytest
 from moto import mock_aws
 
 from custody.adapters.dynamodb import DynamoHeads, DynamoLedger, DynamoTrust, DynamoWork, layout
+from custody.adapters.ecdsa_verifier import EcdsaVerifier
+from custody.adapters.packaged_policies import packaged_policies
 from custody.adapters.sqlite_index import SqliteIndex
 from custody.application.governance.deploy_policies import DeployPolicies
 from custody.application.health import Pinged, State
 from custody.domain.model import DocumentKey, SourceKey
 from custody.errors import NoControlItem, Unavailable
+from custody_memory.objects import MemoryObjects
 from custody_memory.policies import MemoryPolicies
 from tests.architecture.template_facts import of_type
 from tests.support import records
 from tests.support.faulty import Faulty
 from tests.support.functions import event, load
-from tests.support.ingest_world import World
+from tests.support.ingest_world import FakeClock, WorldOn
 from tests.support.signed_evidence import signer
 from tests.support.tables import PARTS, create_ledger, ledger_on, table
 
@@ -72,8 +75,8 @@ def deployment(ledger: DynamoLedger) -> DeployPolicies:
         policies=MemoryPolicies(),
         ingestion=signer(),
         policy=signer("policy"),
-        verifier=World().service._ports.verifier,
-        packaged=World().service._ports.packaged_policies,
+        verifier=EcdsaVerifier(),
+        packaged=packaged_policies(),
     )
 
 
@@ -235,7 +238,7 @@ DOORS = {
 def test_a_caller_is_answered_503_and_never_nothing(
     client: Any, ledger: DynamoLedger, function: str, tmp_path: Path
 ) -> None:
-    world = World(ledger=ledger, index=SqliteIndex(str(tmp_path / "index")))
+    world = WorldOn(ledger, MemoryObjects(FakeClock()), SqliteIndex(str(tmp_path / "index")))
     for copy in range(layout.CONTROL_COPIES):
         put(client, "trust", layout.service(copy), EARLIER)
     reply = load(function).api.handler(lambda: world.service)(event(DOORS[function]), None)

@@ -6,7 +6,7 @@ import base64
 import json
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import boto3
 import pytest
@@ -339,7 +339,7 @@ class TestIdempotency:
         class Killed(BaseException):
             pass
 
-        def killed(*args: object, **kwargs: object) -> None:
+        def killed(*args: object, **kwargs: object) -> NoReturn:
             raise Killed
 
         real = world.ledger.accept
@@ -353,7 +353,7 @@ class TestIdempotency:
         assert invoke("documents", event("documents/put-idempotent"))[0] == 201
 
 
-def _raises(*args: object, **kwargs: object) -> None:
+def _raises(*args: object, **kwargs: object) -> NoReturn:
     raise Unavailable("The ledger is away.", code="ledger-unavailable")
 
 

@@ -17,6 +17,7 @@ from custody.bootstrap import Service
 from custody.domain.jobs import EmbedJob, ParseJob, PublishJob, encode
 from custody.domain.ledger.drops import DropState
 from custody.domain.model import DocumentKey, SourceKey, VersionState
+from custody_memory.ports import FixedLimits
 from tests.support.functions import event, events, load
 from tests.support.ingest_world import TENANT, WRITER, World, principal, request
 
@@ -119,20 +120,16 @@ USE_CASES = {
 
 
 @pytest.mark.parametrize("function", USE_CASES)
-def test_a_batch_without_messages_makes_the_use_cases_and_does_nothing(function: str) -> None:
-    asked: list[str] = []
-
-    class Asked:
-        """Knows what was asked of it; none of it can be called."""
-
-        def __getattr__(self, name: str) -> object:
-            asked.append(name)
-            return object()
-
-    handler = load(function).batches.handler(Asked)
+def test_a_batch_without_messages_makes_the_use_cases_and_does_nothing(
+    function: str, world: World
+) -> None:
+    world.killer.calls = 0
+    service = Service(world.ports, FixedLimits())
+    handler = load(function).batches.handler(lambda: service)
     assert handler({"Records": []}, None) == {"batchItemFailures": []}
-    assert asked == USE_CASES[function]
-    assert all(hasattr(Service, name) for name in asked)
+    every = {name for names in USE_CASES.values() for name in names}
+    assert [name for name in vars(service) if name in every] == USE_CASES[function]
+    assert world.killer.calls == 0
 
 
 @pytest.mark.parametrize("function", USE_CASES)

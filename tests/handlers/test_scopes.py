@@ -8,12 +8,27 @@ from typing import Any
 
 import pytest
 
+from custody.adapters.ecdsa_verifier import EcdsaVerifier
+from custody.application.idempotency import Call, Idempotency, StoredReply
 from custody.bootstrap import Service
 from custody.domain.model import Scope
 from custody.http import Endpoint
-from custody_memory.ports import FixedLimits
+from custody_memory.jobs import MemoryJobs
+from custody_memory.ledger import MemoryLedger
+from custody_memory.objects import MemoryObjects
+from custody_memory.policies import MemoryPolicies
+from custody_memory.ports import FixedLimits, MemoryPorts
+from custody_memory.traces import MemoryTraces
 from tests.support.functions import ROOT, event, load
-from tests.support.ingest_world import FakeClock
+from tests.support.ingest_world import (
+    BlockChunker,
+    CountingIdentifiers,
+    FakeClock,
+    LineParser,
+    WordEmbedder,
+)
+from tests.support.interposed import interposed
+from tests.support.memory_index import MemoryIndex
 
 # One event of each endpoint that is refused for nothing but its scopes.
 EVENTS = {
@@ -57,43 +72,46 @@ class Touched(Exception):
 
 
 class Untouchable:
-    """Any port. ``calls`` names what was asked of it."""
+    """``ports``: each call of one fails, and is told in ``calls``. ``idempotency`` alone does what
+    it does, where a test gives one."""
 
-    def __init__(self, calls: list[str]) -> None:
-        self._calls = calls
-
-    def __getattr__(self, name: str) -> Callable[..., object]:
-        def call(*args: object, **kwargs: object) -> object:
-            self._calls.append(name)
-            raise Touched(name)
-
-        return call
-
-
-class UntouchablePorts:
-    """``idempotency`` alone does what it does, where a test gives one."""
-
-    def __init__(self, idempotency: Remembered | None = None) -> None:
+    def __init__(self, idempotency: Idempotency | None = None) -> None:
         self.calls: list[str] = []
-        self.clock = FakeClock()
-        self.idempotency = idempotency or Untouchable(self.calls)
+        clock = FakeClock()
+        self.ports = MemoryPorts(
+            clock=clock,
+            identifiers=self._guard(CountingIdentifiers()),
+            index=self._guard(MemoryIndex()),
+            ledger=self._guard(MemoryLedger()),
+            queue=self._guard(MemoryJobs()),
+            policies=self._guard(MemoryPolicies()),
+            verifier=self._guard(EcdsaVerifier()),
+            embedder=self._guard(WordEmbedder()),
+            parser=self._guard(LineParser()),
+            chunker=self._guard(BlockChunker()),
+            signers={},
+            given_objects=self._guard(MemoryObjects(clock)),
+            given_traces=self._guard(MemoryTraces(clock)),
+            given_idempotency=idempotency or self._guard(Remembered()),
+        )
 
-    def __getattr__(self, name: str) -> Any:
-        return Untouchable(self.calls)
+    def _guard[P](self, port: P) -> P:
+        return interposed(port, self._touch)
 
-    def jobs(self, *kinds: str) -> Any:
-        return Untouchable(self.calls)
+    def _touch(self, name: str, call: Callable[[], object]) -> object:
+        self.calls.append(name)
+        raise Touched(name)
 
 
 class Remembered:
     """Every call was answered before."""
 
-    def once(self, attempt: object, action: object) -> dict[str, object]:
+    def once(self, call: Call, action: Callable[[], StoredReply]) -> StoredReply:
         return {"status": 201, "headers": {}, "body": {"secret": "the first answer"}}
 
 
 def ask(
-    name: str, ports: Any, scopes: frozenset[Scope], headers: dict[str, str] | None = None
+    name: str, ports: MemoryPorts, scopes: frozenset[Scope], headers: dict[str, str] | None = None
 ) -> tuple[int, dict[str, Any]]:
     function, _ = EVENTS[name].split("/")
     given = event(EVENTS[name])
@@ -112,29 +130,29 @@ def test_each_endpoint_has_its_event() -> None:
 
 @pytest.mark.parametrize("name", GUARDED)
 def test_without_a_declared_scope_the_use_case_refuses_and_nothing_is_touched(name: str) -> None:
-    ports = UntouchablePorts()
-    status, body = ask(name, ports, ALL - set(ENDPOINTS[name].scopes))
+    untouchable = Untouchable()
+    status, body = ask(name, untouchable.ports, ALL - set(ENDPOINTS[name].scopes))
     assert (status, body["code"]) == (403, "scope-missing")
-    assert ports.calls == []
+    assert untouchable.calls == []
 
 
 @pytest.mark.parametrize(("name", "scope"), CHOICES)
 def test_each_declared_scope_suffices(name: str, scope: Scope) -> None:
-    ports = UntouchablePorts()
-    ask(name, ports, frozenset({scope}))
-    assert ports.calls
+    untouchable = Untouchable()
+    ask(name, untouchable.ports, frozenset({scope}))
+    assert untouchable.calls
 
 
 @pytest.mark.parametrize("name", sorted(ANYONE))
 def test_any_verified_caller_may_ask_where_no_scope_is_declared(name: str) -> None:
-    ports = UntouchablePorts()
-    ask(name, ports, frozenset())
-    assert ports.calls
+    untouchable = Untouchable()
+    ask(name, untouchable.ports, frozenset())
+    assert untouchable.calls
 
 
 @pytest.mark.parametrize("name", REPEATABLE)
 def test_a_first_answer_is_not_told_again_without_a_declared_scope(name: str) -> None:
-    ports = UntouchablePorts(Remembered())
+    ports = Untouchable(Remembered()).ports
     scopes = frozenset(ENDPOINTS[name].scopes)
     key = {"Idempotency-Key": "k"}
     assert ask(name, ports, scopes, key) == (201, {"secret": "the first answer"})

@@ -22,7 +22,18 @@ from custody.application.governance.source_registry import SourceRequest
 from custody.application.idempotency import Idempotency
 from custody.application.ingestion.accept_document import DocumentRequest
 from custody.application.ingestion.accept_drop import DropEvent, DropOutcome
-from custody.application.ports import Authorizer, Block, Matrix, ParsedDocument
+from custody.application.ports import (
+    Authorizer,
+    Block,
+    Chunker,
+    Embedder,
+    EvidenceIndex,
+    Ledger,
+    Matrix,
+    ObjectStore,
+    ParsedDocument,
+    Parser,
+)
 from custody.application.reading.evidence_check import EvidenceCheck
 from custody.bootstrap import Service
 from custody.domain.index.candidates import Vector
@@ -42,6 +53,7 @@ from custody_memory.ledger import MemoryLedger
 from custody_memory.objects import MemoryObjects
 from custody_memory.ports import FixedLimits, MemoryPorts
 from custody_memory.signer import LocalSigner
+from tests.support.interposed import interposed
 from tests.support.memory_index import MemoryIndex
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -139,34 +151,20 @@ class Killer:
         self.at: int | None = None
         self.after = False
 
-    def around(self, port: Any) -> Any:
-        return _Killable(port, self)
+    def around[P](self, port: P) -> P:
+        return interposed(port, self._call)
 
-
-class _Killable:
-    def __init__(self, port: Any, killer: Killer) -> None:
-        self._port = port
-        self._killer = killer
-
-    def __getattr__(self, name: str) -> Any:
-        real = getattr(self._port, name)
-        if not callable(real):
-            return real
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            killer = self._killer
-            killer.calls += 1
-            due = killer.at is not None and killer.calls == killer.at
-            if due and not killer.after:
-                killer.at = None
-                raise Crash(f"before {name}")
-            result = real(*args, **kwargs)
-            if due:
-                killer.at = None
-                raise Crash(f"after {name}")
-            return result
-
-        return call
+    def _call(self, name: str, call: Callable[[], object]) -> object:
+        self.calls += 1
+        due = self.at is not None and self.calls == self.at
+        if due and not self.after:
+            self.at = None
+            raise Crash(f"before {name}")
+        result = call()
+        if due:
+            self.at = None
+            raise Crash(f"after {name}")
+        return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,34 +187,33 @@ def _check() -> EvidenceCheck:
     return EvidenceCheck(EcdsaVerifier())
 
 
-class World:
-    """``ledger``, ``objects``, … ``embedder``: the real ones, where a test wants them."""
+class WorldOn[L: Ledger, O: ObjectStore, I: EvidenceIndex]:
+    """On this ledger, object store and index. ``parser``, ``chunker``, ``embedder``: the real ones,
+    where a test wants them."""
 
     def __init__(
         self,
+        ledger: L,
+        objects: O,
+        index: I,
         *,
         wait_seconds: float = 15.0,
         clock: FakeClock | None = None,
-        ledger: Any = None,
-        objects: Any = None,
-        index: Any = None,
-        parser: Any = None,
-        chunker: Any = None,
-        embedder: Any = None,
+        parser: Parser | None = None,
+        chunker: Chunker | None = None,
+        embedder: Embedder | None = None,
         idempotency: Idempotency | None = None,
         authorizer: Authorizer | None = None,
     ) -> None:
         self._idempotency, self._authorizer = idempotency, authorizer
         self._wait_seconds = wait_seconds
-        self._parser = parser or LineParser()
-        self._chunker = chunker or BlockChunker()
+        self._parser: Parser = parser or LineParser()
+        self._chunker: Chunker = chunker or BlockChunker()
         self.clock = clock or FakeClock()
         self.killer = Killer()
-        self.ledger = ledger or MemoryLedger()
-        self.objects = objects or MemoryObjects(self.clock)
+        self.ledger, self.objects, self.index = ledger, objects, index
         self.queue = MemoryJobs()
-        self.index = index or MemoryIndex()
-        self.embedder = embedder or WordEmbedder()
+        self.embedder: Embedder = embedder or WordEmbedder()
         self.signer = _signer()
         self.check = _check()
         self.ledger.put_key(self.signer.verification_key())
@@ -227,7 +224,7 @@ class World:
 
     def _build(self) -> None:
         around = self.killer.around
-        ports = MemoryPorts(
+        self.ports = MemoryPorts(
             index=around(self.index),
             embedder=self.embedder,
             parser=self._parser,
@@ -243,7 +240,7 @@ class World:
             pause=self._sleep,
         )
         self.service = service = Service(
-            ports, FixedLimits(publish_wait_seconds=self._wait_seconds)
+            self.ports, FixedLimits(publish_wait_seconds=self._wait_seconds)
         )
         self.sources, self.accept = service.sources, service.accept
         self.accept_drop, self.uploads = service.accept_drop, service.uploads
@@ -284,11 +281,6 @@ class World:
         self.objects.put(key, body, content_type=kinds.get("content_type", "binary/octet-stream"))
         return DropEvent(key, self._next())
 
-    def undrop(self, name: str) -> DropEvent:
-        key = f"incoming/{TENANT}/wiki/{name}"
-        self.objects.mark_deleted(key)
-        return DropEvent(key, self._next())
-
     def _next(self) -> str:
         return f"{next(self._sequence):016X}"
 
@@ -323,7 +315,7 @@ class World:
 
     # --- looking ---
 
-    def served(self, reader: Principal = READER) -> set[Served]:
+    def served(self: WorldOn[L, O, MemoryIndex], reader: Principal = READER) -> set[Served]:
         """What this reader would be served: proposed by the index, decided by the ledger."""
         entries = [e for e in self.index.visible() if not reader.terms.isdisjoint(e.acl)]
         view = self.ledger.view(
@@ -341,8 +333,34 @@ class World:
             if finding.outcome is Outcome.VERIFIED
         }
 
-    def texts(self, reader: Principal = READER) -> set[str]:
+    def texts(self: WorldOn[L, O, MemoryIndex], reader: Principal = READER) -> set[str]:
         return {served.text for served in self.served(reader)}
+
+
+class World(WorldOn[MemoryLedger, MemoryObjects, MemoryIndex]):
+    """All of it in memory."""
+
+    def __init__(
+        self,
+        *,
+        wait_seconds: float = 15.0,
+        clock: FakeClock | None = None,
+        authorizer: Authorizer | None = None,
+    ) -> None:
+        clock = clock or FakeClock()
+        super().__init__(
+            MemoryLedger(),
+            MemoryObjects(clock),
+            MemoryIndex(),
+            wait_seconds=wait_seconds,
+            clock=clock,
+            authorizer=authorizer,
+        )
+
+    def undrop(self, name: str) -> DropEvent:
+        key = f"incoming/{TENANT}/wiki/{name}"
+        self.objects.mark_deleted(key)
+        return DropEvent(key, self._next())
 
 
 def request(

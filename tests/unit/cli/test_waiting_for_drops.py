@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from custody_cli.ingestion import Pace, through_drop
 from custody_cli.sources_on_disk import FileItem
-from custody_client import Client
+from custody_client.types import Drop
 
 
 class Ledger:
@@ -19,7 +19,7 @@ class Ledger:
         self.script = script
         self.asked: list[str] = []
 
-    def find_drop(self, name: str, source_id: str) -> dict[str, Any] | None:
+    def find_drop(self, name: str, source_id: str) -> Drop | None:
         self.asked.append(name)
         states = self.script[name]
         seen = states.pop(0) if len(states) > 1 else states[0]
@@ -34,6 +34,7 @@ class Ledger:
             "document_id": f"d-{name}",
             "version": int(version[1:]),
             "reasons": [],
+            "updated_at": None,
         }
 
 
@@ -52,8 +53,7 @@ def drop_all(script: dict[str, list[tuple[str, str] | None]]) -> tuple[list[Any]
 
     pace = Pace(timeout=10, sleep=sleep, monotonic=lambda: now[0])
     items = [FileItem(Path(name), name, "text/plain", 1) for name in script]
-    client = cast("Client", Ledger(script))
-    return through_drop(client, Box(), "s", items, pace, lambda _: None), slept
+    return through_drop(Ledger(script), Box(), "s", items, pace, lambda _: None), slept
 
 
 def test_what_became_of_an_earlier_object_of_that_name_is_waited_over() -> None:

@@ -12,7 +12,7 @@ from custody.application.erasure.request import ErasureRequest
 from custody.application.evidence_files import read_chunks, read_vectors
 from custody.application.ports import Matrix, ParsedDocument
 from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, Job, ParseJob, PublishJob
-from custody.domain.ledger.drops import DropState
+from custody.domain.ledger.drops import Drop, DropState
 from custody.domain.ledger.erasures import Erasure, ErasureLevel, ErasureState
 from custody.domain.model import DocumentKey, Scope, SourceKey, VersionState
 from custody.domain.provenance.identifiers import document_hash, drop_document_id
@@ -300,7 +300,7 @@ def test_a_refusal_that_ends_after_the_erasure_keeps_no_copy(world: World) -> No
     key = DocumentKey(TENANT, drop_document_id("wiki", "a.txt"))
     real = world.ledger.drop
 
-    def slow(source: SourceKey, name: str) -> object:
+    def slow(source: SourceKey, name: str) -> Drop | None:
         world.ledger.drop = real  # type: ignore[method-assign]  # put back
         erasure = world.erasures.request(WRITER, replace(WHY, document_id=key.document_id))
         raw = world.objects._versions.pop(f"raw/{TENANT}/{document_hash(key.document_id)}/1")
