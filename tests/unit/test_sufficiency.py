@@ -48,14 +48,14 @@ def decide(
     question: frozenset[str] = QUESTION,
     preset: str | None = None,
     threshold: float | None = None,
-    semantic: bool = True,
+    measured: bool = True,
 ) -> Judgement:
     return judge(
         question,
         evidence,
         policy=POLICY,
         bar=bar(POLICY, preset=preset, threshold=threshold),
-        semantic=semantic,
+        measured=measured,
     )
 
 
@@ -246,16 +246,16 @@ def test_an_item_that_is_far_or_off_the_question_carries_nothing() -> None:
 
 
 def test_without_a_semantic_leg_shared_words_bound_the_top_score() -> None:
-    found = decide([item("a", cosine=None), item("b", "Lunch.", None)], semantic=False)
+    found = decide([item("a", cosine=None), item("b", "Lunch.", None)], measured=False)
     assert found.features.top == 0.5
     assert found.features.coverage == 1.0
     assert found.passed
-    nothing = decide([item("a", "Lunch.", None)], semantic=False, threshold=0.0)
+    nothing = decide([item("a", "Lunch.", None)], measured=False, threshold=0.0)
     assert (nothing.passed, nothing.features.top) == (False, 0.0)
 
 
 def test_without_a_semantic_leg_strict_still_asks_for_more_than_words() -> None:
-    found = decide([item("a", cosine=None)], semantic=False, preset="strict")
+    found = decide([item("a", cosine=None)], measured=False, preset="strict")
     assert not found.passed
 
 

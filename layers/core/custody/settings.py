@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, ValidationError, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from custody.errors import ConfigurationError
 
@@ -80,11 +80,21 @@ class ModelSettings(_Group):
 type Weight = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)]
 
 
-class RankingSettings(_Group):
-    """What a leg weighs in rank fusion, relative to the other one."""
+def _by_name(given: object) -> object:
+    """``a=1,b=2`` as a mapping."""
+    if not isinstance(given, str):
+        return given
+    pairs = [part.partition("=") for part in given.split(",") if part.strip()]
+    return {name.strip(): number for name, _, number in pairs}
 
-    semantic_weight: Weight = 1.0
-    lexical_weight: Weight = 1.0
+
+class RankingSettings(_Group):
+    """``leg_weights``: what a leg weighs in rank fusion, relative to the others, as in
+    ``semantic=1,lexical=0.5``; 1 where it is not named."""
+
+    leg_weights: Annotated[dict[str, Weight], NoDecode, BeforeValidator(_by_name)] = Field(
+        default_factory=dict
+    )
 
 
 class SigningSettings(_Group):
@@ -254,7 +264,7 @@ def _read[Group: _Group](group: type[Group]) -> Group:
         return group()
     except ValidationError as error:
         faults = "; ".join(
-            f"CUSTODY_{'_'.join(str(part) for part in item['loc']).upper()}: {item['msg']}"
+            f"CUSTODY_{str(item['loc'][0]).upper()}: {item['msg']}"
             if item["loc"]
             else str(item["msg"])
             for item in error.errors()

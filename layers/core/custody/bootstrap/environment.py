@@ -284,8 +284,11 @@ class EnvironmentLimits:
 
     @property
     def leg_weights(self) -> Mapping[Leg, float]:
-        chosen = self._env(env.RankingSettings)
-        return {Leg.SEMANTIC: chosen.semantic_weight, Leg.LEXICAL: chosen.lexical_weight}
+        given = self._env(env.RankingSettings).leg_weights
+        unknown = sorted(given.keys() - set(Leg))
+        if unknown:
+            raise ConfigurationError(f"CUSTODY_LEG_WEIGHTS: there is no leg {unknown[0]!r}.")
+        return {Leg(name): weight for name, weight in given.items()}
 
     @property
     def max_rewrites(self) -> int:

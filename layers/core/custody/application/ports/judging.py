@@ -21,7 +21,7 @@ class Judge(Protocol):
         *,
         policy: GatePolicy,
         bar: Bar,
-        semantic: bool,
+        measured: bool,
     ) -> Judgement: ...
 
 

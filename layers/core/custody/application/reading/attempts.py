@@ -154,7 +154,7 @@ class Attempts:
             _gate_items(evidence, {item.chunk_id: item.cosine for item in ranked}),
             policy=gate,
             bar=level,
-            semantic=self._prepared.measured,
+            measured=self._prepared.measured,
         )
         return Found(ranked, evidence, judgement)
 

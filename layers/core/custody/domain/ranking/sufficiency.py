@@ -122,10 +122,10 @@ def judge(
     *,
     policy: GatePolicy,
     bar: Bar,
-    semantic: bool,
+    measured: bool,
 ) -> Judgement:
-    """``question``: the content terms of the original question. ``semantic``: whether a semantic
-    leg ran, so that an absent cosine means "not similar" rather than "not known"."""
+    """``question``: the content terms of the original question. ``measured``: whether
+    similarities with it were, so that an absent cosine means "not similar" rather than "not known"."""
     if not evidence:
         nothing = Features(0.0, 0.0, 0.0, 0.0)
         return Judgement(
@@ -141,7 +141,7 @@ def judge(
             "A similarity is no finite number, so nothing can be said for this evidence.",
             bar,
         )
-    features = _features(question, evidence, bar, semantic=semantic)
+    features = _features(question, evidence, bar, measured=measured)
     weights = policy.weights
     score = math.fsum(
         (
@@ -157,13 +157,13 @@ def judge(
 
 
 def _features(
-    question: frozenset[str], evidence: Sequence[GateItem], bar: Bar, *, semantic: bool
+    question: frozenset[str], evidence: Sequence[GateItem], bar: Bar, *, measured: bool
 ) -> Features:
     def covered(terms: frozenset[str]) -> float:
         return len(question & terms) / max(len(question), LEAST_TERMS)
 
     def similarity(item: GateItem) -> float:
-        if not semantic:
+        if not measured:
             return min(LEXICAL_TOP, covered(item.terms))
         return max(0.0, min(1.0, item.cosine)) if item.cosine is not None else 0.0
 
