@@ -7,7 +7,7 @@ is left out for others.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
 from pydantic import Field, with_config
 
@@ -22,10 +22,13 @@ class EvidenceLegReply(TypedDict):
     score: NotRequired[Annotated[float, Field(description="Only with the scope custody/audit.")]]
 
 
+_LegsReply = TypedDict(  # type: ignore[misc]  # its keys are the legs' names
+    "_LegsReply", {leg.value: EvidenceLegReply | None for leg in Leg}
+)
+
+
 @with_config(STRICT)
-class EvidenceScoresReply(TypedDict):
-    semantic: EvidenceLegReply | None
-    lexical: EvidenceLegReply | None
+class EvidenceScoresReply(_LegsReply):
     rrf: float | None
     linear: float | None
     normalized: float
@@ -118,8 +121,7 @@ def evidence_reply(item: Evidence, *, fusion: str, audit: bool) -> EvidenceReply
 
 def _scores(scores: Scores, *, fusion: str, audit: bool) -> EvidenceScoresReply:
     return EvidenceScoresReply(
-        semantic=_leg(scores.legs.get(Leg.SEMANTIC), audit=audit),
-        lexical=_leg(scores.legs.get(Leg.LEXICAL), audit=audit),
+        **_legs(scores, audit=audit),
         rrf=scores.fusion if fusion == "rrf" else None,
         linear=scores.fusion if fusion == "linear" else None,
         normalized=scores.normalized,
@@ -127,6 +129,11 @@ def _scores(scores: Scores, *, fusion: str, audit: bool) -> EvidenceScoresReply:
         rerank=scores.rerank,
         final=scores.final,
     )
+
+
+def _legs(scores: Scores, *, audit: bool) -> _LegsReply:
+    told = {leg.value: _leg(scores.legs.get(leg), audit=audit) for leg in Leg}
+    return cast("_LegsReply", told)
 
 
 def _leg(score: LegScore | None, *, audit: bool) -> EvidenceLegReply | None:
