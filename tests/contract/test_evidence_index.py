@@ -108,10 +108,20 @@ class TestWhatIsFound:
         assert semantic(found) == semantic(alone)
         assert len(found[Leg.SEMANTIC]) == 50
 
-    def test_a_leg_without_input_does_not_run(self, index: EvidenceIndex) -> None:
+    @pytest.mark.parametrize("leg", Leg)
+    def test_only_the_legs_that_are_asked_for_run(self, index: EvidenceIndex, leg: Leg) -> None:
         fill(index, ACME, [entry("a", text="fox")])
-        assert index.search(query(ACME, text="fox"))[Leg.SEMANTIC] == ()
-        assert index.search(query(ACME, vector=QUERY))[Leg.LEXICAL] == ()
+        found = index.search(query(ACME, text="fox", vector=QUERY, legs=[leg]))
+        assert set(found.legs) == {leg}
+
+    def test_a_semantic_leg_without_a_vector_is_refused(self, index: EvidenceIndex) -> None:
+        fill(index, ACME, [entry("a", text="fox")])
+        with pytest.raises(IntegrityError) as refused:
+            index.search(query(ACME, text="fox", legs=[Leg.SEMANTIC]))
+        assert refused.value.code == "invalid-vector"
+
+    def test_a_question_without_terms_finds_nothing(self, index: EvidenceIndex) -> None:
+        fill(index, ACME, [entry("a", text="fox")])
         assert index.search(query(ACME)) == LegHits()
         assert index.search(query(ACME, text="")) == LegHits()
         assert index.search(query(ACME, text="the of and")) == LegHits()

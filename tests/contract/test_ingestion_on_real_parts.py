@@ -64,6 +64,7 @@ def found(world: World, text: str, reader: Principal = READER) -> list[str]:
             spaces=(Space(TENANT),),
             filter=SearchFilter(acl_terms=terms, valid_at=world.clock.now()),
             depth=10,
+            legs=frozenset(Leg),
             text=text,
             vector=world.embedder.embed_query(text),
             model_revision=world.embedder.revision,

@@ -110,15 +110,19 @@ def query(
     *spaces: Space,
     text: str | None = None,
     vector: Vector | None = None,
+    legs: Iterable[Leg] | None = None,
     depth: int = 50,
     only: SearchFilter | None = None,
     model_revision: str | None = MODEL,
 ) -> LegQuery:
+    """``legs`` None: those whose input is given."""
+    given = [(Leg.LEXICAL, text is not None), (Leg.SEMANTIC, vector is not None)]
     return LegQuery(
         spaces=spaces,
         filter=only or wanted(),
         depth=depth,
-        text=text,
+        legs=frozenset(legs or [leg for leg, runs in given if runs]),
+        text=text or "",
         vector=vector,
         model_revision=model_revision,
     )

@@ -44,9 +44,9 @@ class MemoryIndex:
         self._called("search")
         open_to = [entry for entry in self.visible() if _passes(entry, query)]
         legs: dict[Leg, tuple[Hit, ...]] = {}
-        if query.vector is not None:
+        if Leg.SEMANTIC in query.legs:
             legs[Leg.SEMANTIC] = _leg(open_to, _cosine(query), query.depth)
-        if query.text is not None:
+        if Leg.LEXICAL in query.legs:
             legs[Leg.LEXICAL] = _leg(open_to, _overlap(query), query.depth, above_zero=True)
         return LegHits(legs, unknown_fields=_unknown_fields(self.visible(), query))
 
@@ -160,7 +160,7 @@ def _cosine(query: LegQuery) -> Callable[[IndexEntry], float]:
 
 
 def _overlap(query: LegQuery) -> Callable[[IndexEntry], float]:
-    wanted = query_terms(query.text or "")
+    wanted = query_terms(query.text)
 
     def score(entry: IndexEntry) -> float:
         held = searched_terms(None, None, entry.text)

@@ -207,7 +207,7 @@ def test_false_pass_does_not_grow_with_retries() -> None:
 
 def test_a_dense_route_has_no_words_to_rewrite(world: World) -> None:
     answer = ask(world, OFF_CORPUS, route="dense")
-    assert world.index.queries[0].text is None
+    assert world.index.queries[0].legs == {Leg.SEMANTIC}
     assert answer.retries == 0
     assert answer.attempts[0].stop_reason is Stop.NO_LEXICAL_LEG
 
@@ -347,7 +347,7 @@ def test_on_a_sparse_route_similarity_is_measured_but_does_not_rank(world: World
     answer = ask(world, "What is BM25?")
     assert answer.route == "sparse"
     assert answer.verdict is Verdict.ANSWERABLE
-    assert world.index.queries[0].vector is not None
+    assert world.index.queries[0].legs == {Leg.SEMANTIC, Leg.LEXICAL}
     assert all(Leg.SEMANTIC not in item.scores.legs for item in answer.evidence)
     assert answer.judgement.features.top not in (0.0, 0.5)
 

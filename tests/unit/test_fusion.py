@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from custody.domain.model import Leg
 from custody.domain.ranking.fusion import (
+    LINEAR_WEIGHTS,
     RRFConfig,
     ScoredList,
     fuse,
@@ -19,6 +21,7 @@ from custody.domain.ranking.fusion import (
 from custody.errors import IntegrityError
 
 IDS = st.text("abcdefgh", min_size=1, max_size=3)
+BOTH = [LINEAR_WEIGHTS[Leg.SEMANTIC], LINEAR_WEIGHTS[Leg.LEXICAL]]
 SCORES = st.floats(-1e6, 1e6)
 
 
@@ -212,7 +215,7 @@ def test_a_bad_leg_is_an_error_everywhere(bad: ScoredList) -> None:
     for use in (
         lambda: fuse(bad, []),
         lambda: fuse([], bad),
-        lambda: fuse_linear([], bad),
+        lambda: fuse_linear([], bad, weights=BOTH),
         lambda: normalize_scores(bad),
     ):
         with pytest.raises(IntegrityError) as caught:
@@ -254,10 +257,10 @@ def test_normalised_scores_lie_between_0_and_1_and_keep_their_order(scores: list
 
 
 def test_the_linear_fallback_is_six_to_four() -> None:
-    found = fuse_linear([("a", 0.9), ("b", 0.7)], [("b", 9.0), ("a", 1.0)])
+    found = fuse_linear([("a", 0.9), ("b", 0.7)], [("b", 9.0), ("a", 1.0)], weights=BOTH)
     assert [(item.chunk_id, item.score) for item in found] == [("a", 0.6), ("b", 0.4)]
-    assert fuse_linear([], [("a", 3.0)])[0].score == 0.4
-    assert fuse_linear([], []) == []
+    assert fuse_linear([], [("a", 3.0)], weights=BOTH)[0].score == 0.4
+    assert fuse_linear([], [], weights=BOTH) == []
 
 
 def test_a_scale_of_one_leg_has_a_name_of_its_own() -> None:

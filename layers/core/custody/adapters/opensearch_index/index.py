@@ -164,8 +164,8 @@ class OpenSearchIndex:
 
     def search(self, query: LegQuery) -> LegHits:
         filters = queries.filter_clauses(query.filter)
-        terms = query_terms(query.text) if query.text else {}
-        vector = None if query.vector is None else checked_vector(query.vector)
+        terms = query_terms(query.text) if Leg.LEXICAL in query.legs else {}
+        vector = checked_vector(query.vector) if Leg.SEMANTIC in query.legs else None
         if query.depth < 1 or matches_nothing(query.filter):
             terms, vector = {}, None
         fields = sorted(query.filter.metadata)

@@ -116,8 +116,8 @@ class SqliteIndex:
         self._database.truncate_log()
 
     def search(self, query: LegQuery) -> LegHits:
-        terms = query_terms(query.text) if query.text else {}
-        vector = None if query.vector is None else checked_vector(query.vector)
+        terms = query_terms(query.text) if Leg.LEXICAL in query.legs else {}
+        vector = checked_vector(query.vector) if Leg.SEMANTIC in query.legs else None
         allowed_chunks(0, query.filter)  # a filter that can't be is refused, whatever is stored
         semantic: list[Scored] = []
         lexical_hits: list[Scored] = []

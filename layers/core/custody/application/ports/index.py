@@ -18,7 +18,7 @@ class CandidateIndex(Protocol):
     """What a search asks."""
 
     def search(self, query: LegQuery) -> LegHits:
-        """Both legs in one round trip, the filter inside each. A space that does not exist yet
+        """Its legs in one round trip, the filter inside each. A space that does not exist yet
         proposes nothing; it is no error. The same round trip tells which metadata fields of the
         filter are on nothing that the filter's ACL terms open, whether or not a leg runs."""
         ...

@@ -90,9 +90,8 @@ class Attempts:
 
     def retrieve(self, words: str, carried: Sequence[Ranked]) -> Retrieval:
         plan = self._prepared.plan
-        text = words if plan.query.text is not None else None
         retrieval = self._retriever(
-            self._principal, replace(plan, query=replace(plan.query, text=text)), carried
+            self._principal, replace(plan, query=replace(plan.query, text=words)), carried
         )
         self.outcomes.update(retrieval.outcomes)
         self.withheld.update(retrieval.withheld)

@@ -74,7 +74,7 @@ class Prepared:
     @property
     def measured(self) -> bool:
         """True when similarities with the question are known."""
-        return self.plan.query.vector is not None
+        return Leg.SEMANTIC in self.plan.query.legs
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +201,9 @@ class Search:
         max_age = (
             None if request.max_age_seconds is None else timedelta(seconds=request.max_age_seconds)
         )
+        semantic = frozenset({Leg.SEMANTIC})
+        # it also runs where it does not rank, to measure similarity
+        running = routed.route.legs - semantic if vector is None else routed.route.legs | semantic
         query = LegQuery(
             spaces=tuple(Space(tenant) for tenant in sorted({principal.tenant, PUBLIC_TENANT})),
             filter=SearchFilter(
@@ -212,17 +215,17 @@ class Search:
                 observed_since=None if max_age is None else now - max_age,
             ),
             depth=leg_depth(request.k),
-            text=request.query if Leg.LEXICAL in routed.route.legs else None,
+            legs=running,
+            text=request.query,
             vector=vector,
             model_revision=self._embedder.revision
             if self._embedder and vector is not None
             else None,
         )
-        missing = {Leg.SEMANTIC} if vector is None else set()
         return Plan(
             question=request.query,
             query=query,
-            legs=tuple(leg for leg in Leg if leg in routed.route.legs - missing),
+            legs=tuple(leg for leg in Leg if leg in routed.route.legs & running),
             k=request.k,
             fusion=request.fusion,
             rerank=request.rerank is True,

@@ -56,8 +56,8 @@ class SearchFilter:
 
 @dataclass(frozen=True, slots=True)
 class LegQuery:
-    """All legs of one search. A leg runs when its input is given: ``text`` for the lexical one,
-    ``vector`` for the semantic one.
+    """One search: ``legs`` are those that run, in one round trip. ``text`` and ``vector`` say what
+    is sought, each leg takes what it goes by; the semantic one can't run without a vector.
 
     ``vector``: shape (dimensions,), float32, L2-normalised, of model ``model_revision``.
     ``depth``: hits wanted a leg.
@@ -66,7 +66,8 @@ class LegQuery:
     spaces: tuple[Space, ...]
     filter: SearchFilter
     depth: int
-    text: str | None = None
+    legs: frozenset[Leg]
+    text: str = ""
     vector: Vector | None = None
     model_revision: str | None = None
 

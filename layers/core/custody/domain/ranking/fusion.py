@@ -24,8 +24,11 @@ from custody.errors import IntegrityError
 type Scored = tuple[str, float]
 type ScoredList = Sequence[Scored]
 
-LINEAR_WEIGHTS: Mapping[Leg, float] = {Leg.SEMANTIC: 0.6, Leg.LEXICAL: 0.4}
-_LINEAR = tuple(LINEAR_WEIGHTS.values())
+# A leg that is not named weighs as much as the middle of the two that are.
+LINEAR_WEIGHTS: Mapping[Leg, float] = dict.fromkeys(Leg, 0.5) | {
+    Leg.SEMANTIC: 0.6,
+    Leg.LEXICAL: 0.4,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ def fuse(
 
 
 def fuse_linear(
-    *legs: ScoredList, weights: Sequence[float] = _LINEAR, config: RRFConfig | None = None
+    *legs: ScoredList, weights: Sequence[float], config: RRFConfig | None = None
 ) -> list[Fused]:
     """The fallback: a weighted sum of each leg's min-max normalised scores, 0 where absent. One
     outlier moves every other score of its leg, which RRF rules out. Raises as ``fuse``."""
