@@ -165,7 +165,7 @@ ROLES: Mapping[str, Rights] = {
         EVERY,
         REPEATS,
         {
-            "dynamodb:GetItem": "table/ledger",
+            "dynamodb:GetItem": "table/ledger table/work",
             "dynamodb:BatchGetItem": "table/trust table/ledger",
             "dynamodb:UpdateItem": "table/ledger",
             "sqs:SendMessage": "queue/erase",

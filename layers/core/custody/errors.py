@@ -42,7 +42,8 @@ class                  status  codes
                                too-many-chunks, object-too-large, malformed-json, malformed-csv,
                                malformed-pdf, encrypted-pdf, invalid-path, unknown-source,
                                source-quarantined, source-retired, acl-required, acl-too-wide,
-                               sidecar-forbidden, model-revision-changed, document-owned-elsewhere
+                               sidecar-forbidden, sidecar-of-a-sidecar, model-revision-changed,
+                               document-owned-elsewhere
 ``NotUtf8``            —       a Rejected: invalid-utf8
 ``BrokenSidecar``      —       a Rejected: sidecar-malformed, sidecar-too-large,
                                sidecar-claims-trust, sidecar-acl-too-wide

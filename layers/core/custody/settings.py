@@ -229,6 +229,7 @@ SETTINGS_OF_FUNCTION: dict[str, tuple[type[_Group], ...]] = {
         PrincipalSettings,
         TrustSettings,
         LedgerSettings,
+        WorkSettings,
         IdempotencySettings,
         EraseQueueSettings,
     ),

@@ -253,6 +253,24 @@ class TestSidecars:
         assert waits.result is DropResult.WAITING
         assert state(world) == (DropState.PENDING, ("object-missing",))
 
+    @pytest.mark.parametrize("deep", [2, 3])
+    @pytest.mark.parametrize("first", [True, False])
+    def test_what_ends_as_a_sidecar_is_never_a_document(
+        self, world: World, deep: int, first: bool
+    ) -> None:
+        name = NAME + ".metadata.json" * deep
+        events = [world.drop(NAME, b"hello"), world.drop(SIDE, sidecar(title="T"))]
+        odd = world.drop(name, sidecar(title="secret"))
+        outcomes = world.deliver(*([odd, *events] if first else [*events, odd]))
+        refused = outcomes[0 if first else -1]
+        assert (refused.result, refused.reasons) == (
+            DropResult.REJECTED,
+            ("sidecar-of-a-sidecar",),
+        )
+        assert world.texts() == {"hello"}
+        assert reason(world, name)["reasons"] == ["sidecar-of-a-sidecar"]
+        assert world.ledger.drop(SourceKey(TENANT, "wiki"), SIDE) is None
+
     def test_forbidden_keeps_the_sidecar_away_and_takes_the_file(self, world: World) -> None:
         for order in (0, 1):
             world = World()
@@ -531,7 +549,16 @@ class TestRaces:
         assert len(world.served()) == 100
 
 
-@pytest.mark.parametrize("name", [".metadata.json", "manuals/.metadata.json", "a/../b.txt", "a//b"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".metadata.json",
+        "manuals/.metadata.json",
+        "a/../b.txt",
+        "a//b",
+        "a.txt.metadata.json.metadata.json",
+    ],
+)
 def test_no_upload_is_offered_for_what_would_only_be_rejected(world: World, name: str) -> None:
     with pytest.raises(Unprocessable) as refused:
         world.uploads.create(WRITER, UploadRequest("wiki", name, "application/json", 5))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 import pytest
 
 from custody.application.erasure.propagate import PropagateErasure
 from custody.application.erasure.request import ErasureRequest
 from custody.application.evidence_files import read_chunks, read_vectors
+from custody.application.ingestion.accept_drop import DropEvent, DropResult
 from custody.application.ports import Matrix, ParsedDocument
 from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, Job, ParseJob, PublishJob
 from custody.domain.ledger.drops import Drop, DropState
@@ -40,6 +42,10 @@ from tests.support.ingest_world import (
 GUIDE = DocumentKey(TENANT, "guide")
 WHY = ErasureRequest("guide", "asked by the customer")
 WIKI = SourceKey(TENANT, "wiki")
+
+
+def drop_document_key(name: str) -> DocumentKey:
+    return DocumentKey(TENANT, drop_document_id("wiki", name))
 
 
 @pytest.fixture
@@ -373,8 +379,10 @@ def test_a_place_that_is_added_is_visited_in_its_turn_and_told(world: World) -> 
     ]
     propagate(job)
     assert world.erasures.show(WRITER, erasure.erasure_id).state is ErasureState.COMPLETE
+    receipt = world.erasures.show(WRITER, erasure.erasure_id)
     propagate(job)
-    assert seen == ["first guide 1", "last guide 1"] * 2
+    assert seen == ["first guide 1", "last guide 1"] * 3
+    assert world.erasures.show(WRITER, erasure.erasure_id) == receipt
 
 
 def test_chunks_that_can_still_be_found_are_not_told_as_deleted(world: World) -> None:
@@ -440,6 +448,7 @@ def test_a_file_dropped_again_after_the_erasure_stays(world: World) -> None:
     world.deliver(event)
     document = drop_document_id("wiki", "a.txt")
     erasure = world.erasures.request(WRITER, replace(WHY, document_id=document))
+    world.clock.sleep(1)
     later = world.drop("a.txt", b"harmless")
     world.work()
     assert holds(world, "secret") == []
@@ -453,6 +462,7 @@ def test_a_file_that_was_accepted_again_before_the_erasure_came_stays(world: Wor
     world.deliver(world.drop("a.txt", b"secret"))
     document = drop_document_id("wiki", "a.txt")
     erasure = world.erasures.request(WRITER, replace(WHY, document_id=document))
+    world.clock.sleep(1)
     world.accept_drop(world.drop("a.txt", b"harmless"))
     world.work()
     assert holds(world, "secret") == []
@@ -473,6 +483,171 @@ def test_redelivered_events_never_revive_an_erased_drop(world: World) -> None:
     world.deliver(event)
     assert world.served() == set()
     assert holds(world, "secret") == []
+
+
+SIDECAR = "a.txt.metadata.json"
+TITLED = b'{"metadataAttributes": {"title": "secret title"}}'
+
+
+class TestErasingADropBeforeItsEvents:
+    """What is erased is the dropped object, whatever is told of it or laid beside it afterwards."""
+
+    def erase(self, world: World) -> Erasure:
+        document = drop_document_id("wiki", "a.txt")
+        return world.erasures.request(WRITER, replace(WHY, document_id=document))
+
+    def is_erased(self, world: World, erasure: Erasure) -> None:
+        world.work()
+        assert world.served() == set()
+        assert holds(world, "secret one") == []
+        assert world.erasures.show(WRITER, erasure.erasure_id).state is ErasureState.COMPLETE
+        drop = world.ledger.drop(WIKI, "a.txt")
+        assert drop is not None
+        assert (drop.state, drop.reasons, drop.object) == (DropState.REMOVED, ("erased",), None)
+        head = world.ledger.head(drop.document)
+        assert head is not None
+        assert head.state is VersionState.ERASED
+
+    @pytest.mark.parametrize("later", [0, 1, 60])
+    def test_a_sidecar_that_is_told_of_first_revives_nothing(
+        self, world: World, later: int
+    ) -> None:
+        world.deliver(world.drop("a.txt", b"secret one"))
+        event = world.drop(SIDECAR, TITLED)
+        erasure = self.erase(world)
+        world.clock.sleep(later)
+        told = world.accept_drop(event)
+        assert (told.result, told.reasons) == (DropResult.ERASED, ("erased",))
+        self.is_erased(world, erasure)
+
+    def test_a_sidecar_that_is_written_each_time_revives_nothing(self, world: World) -> None:
+        world.deliver(world.drop("a.txt", b"secret one"))
+        erasure = self.erase(world)
+        for number in range(3):
+            world.clock.sleep(5)
+            told = world.accept_drop(world.drop(SIDECAR, TITLED + b" " * number))
+            assert told.result is DropResult.ERASED
+        self.is_erased(world, erasure)
+
+    def test_the_deletion_of_its_sidecar_revives_nothing(self, world: World) -> None:
+        world.drop(SIDECAR, TITLED)
+        world.deliver(world.drop("a.txt", b"secret one"))
+        erasure = self.erase(world)
+        world.clock.sleep(5)
+        assert world.accept_drop(world.undrop(SIDECAR)).result is DropResult.ERASED
+        self.is_erased(world, erasure)
+
+    def test_a_first_version_on_its_way_is_erased_for_good(self, world: World) -> None:
+        event = world.drop("a.txt", b"secret one")
+        world.accept_drop(event)
+        erasure = self.erase(world)
+        world.clock.sleep(5)
+        world.accept_drop(world.drop(SIDECAR, TITLED))
+        world.accept_drop(event)
+        self.is_erased(world, erasure)
+
+    def test_bytes_that_lay_there_unseen_are_erased_with_it(self, world: World) -> None:
+        world.deliver(world.drop("a.txt", b"first"))
+        unseen = world.drop("a.txt", b"secret one")
+        erasure = self.erase(world)
+        assert world.accept_drop(unseen).result is DropResult.ERASED
+        self.is_erased(world, erasure)
+        assert world.deliver(unseen)[0].result is DropResult.UNCHANGED
+        self.is_erased(world, erasure)
+
+    def test_an_upload_that_began_before_and_ended_after_the_receipt_is_erased(
+        self, world: World
+    ) -> None:
+        world.deliver(world.drop("a.txt", b"first"))
+        began = world.clock.time
+        world.clock.sleep(5)
+        erasure = self.erase(world)
+        world.work()
+        now, world.clock.time = world.clock.time, began  # an upload in parts has its start's time
+        event = world.drop("a.txt", b"secret one")
+        world.clock.time = now
+        assert world.accept_drop(event).result is DropResult.ERASED
+        self.is_erased(world, erasure)
+
+    def test_an_object_of_a_store_whose_clock_is_ahead_is_known(self, world: World) -> None:
+        now, world.clock.time = world.clock.time, world.clock.time + timedelta(minutes=1)
+        event = world.drop("a.txt", b"secret one")
+        world.clock.time = now
+        world.deliver(event)
+        erasure = self.erase(world)
+        world.accept_drop(world.drop(SIDECAR, TITLED))
+        self.is_erased(world, erasure)
+
+    def test_what_is_dropped_a_second_later_is_new_and_the_erased_sidecar_is_not_its_own(
+        self, world: World
+    ) -> None:
+        world.drop(SIDECAR, TITLED)
+        world.deliver(world.drop("a.txt", b"secret one"))
+        erasure = self.erase(world)
+        world.clock.sleep(1)
+        event = world.drop("a.txt", b"new")
+        assert world.accept_drop(event).result is DropResult.ACCEPTED
+        world.work()
+        world.deliver(event)
+        assert world.texts() == {"new"}
+        assert holds(world, "secret") == []
+        head = world.ledger.head(drop_document_key("a.txt"))
+        assert head is not None
+        assert (head.version, head.title) == (2, None)
+        assert world.erasures.show(WRITER, erasure.erasure_id).state is ErasureState.COMPLETE
+
+    def test_an_object_that_was_refused_since_is_judged_again_as_new(self, world: World) -> None:
+        world.deliver(world.drop("a.txt", b"secret one"))
+        self.erase(world)
+        world.work()
+        world.clock.sleep(2)
+        broken = world.drop(SIDECAR, b"{")
+        event = world.drop("a.txt", b"new")
+        assert world.deliver(event)[0].result is DropResult.REJECTED
+        assert world.deliver(broken)[0].result is DropResult.REJECTED
+        world.deliver(world.drop(SIDECAR, b'{"metadataAttributes": {}}'))
+        assert world.texts() == {"new"}
+
+
+class TestMirroredDeletions:
+    def test_an_upload_in_the_second_of_a_mirrored_deletion_is_new(self, world: World) -> None:
+        world.source(mirror_deletes=True)
+        world.deliver(world.drop("a.txt", b"secret one"))
+        gone = world.undrop("a.txt")
+        assert world.accept_drop(gone).result is DropResult.ERASED
+        assert world.accept_drop(world.drop("a.txt", b"new")).result is DropResult.ACCEPTED
+        world.work()
+        assert world.texts() == {"new"}
+        assert holds(world, "secret one") == []
+
+    def test_an_erased_object_that_shows_again_stays_erased_and_takes_what_hid_it_along(
+        self, world: World
+    ) -> None:
+        world.source(mirror_deletes=True)
+        world.deliver(world.drop("a.txt", b"secret one"))
+        TestErasingADropBeforeItsEvents().erase(world)
+        world.clock.sleep(2)
+        later = world.drop("a.txt", b"newer")
+        world.accept_drop(later)
+        world.handle(ParseJob(drop_document_key("a.txt"), 2))
+        newest = world.objects._versions[later.key].pop()
+        assert newest.body == b"newer"
+        again = DropEvent(later.key, "F" * 16)
+        assert world.accept_drop(again).result is DropResult.ERASED
+        world.work()
+        assert world.served() == set()
+        assert holds(world, "secret one") == []
+
+    def test_nobody_named_like_the_connector_reads_its_receipts(self, world: World) -> None:
+        world.source(mirror_deletes=True)
+        world.deliver(world.drop("a.txt", b"secret one"))
+        world.deliver(world.undrop("a.txt"))
+        head = world.ledger.head(drop_document_key("a.txt"))
+        assert head is not None
+        assert head.erasure_id is not None
+        with pytest.raises(NotFound):
+            world.erasures.show(replace(STRANGER, subject="s3"), head.erasure_id)
+        assert world.erasures.show(WRITER, head.erasure_id).mirrored
 
 
 def test_who_may_erase_and_who_may_know(world: World) -> None:

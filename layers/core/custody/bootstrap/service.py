@@ -112,7 +112,7 @@ class Service:
         from custody.application.erasure.tombstone import Tombstone
 
         ports = self._ports
-        return Tombstone(ports.heads, jobs, ports.clock, ports.identifiers)
+        return Tombstone(ports.heads, ports.work, jobs, ports.clock, ports.identifiers)
 
     # --- ingestion --------------------------------------------------------------------------------
 

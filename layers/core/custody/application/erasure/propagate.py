@@ -26,24 +26,24 @@ class PropagateErasure:
 
     def __call__(self, job: EraseJob) -> None:
         """Every place is tried, whatever another one did. Raises Unavailable(erasure-partial)
-        while any of them is not verified, so that the job is delivered again."""
+        while any of them is not verified, so that the job is delivered again. A receipt that is
+        complete stays as it is: what an upload that began before the request left is deleted."""
         erasure = self.ledger.erasure(job.key.tenant, job.erasure_id)
         if erasure is None:
             raise IntegrityError("There is no such erasure.", code="erasure-missing")
-        if erasure.state is ErasureState.COMPLETE:
-            return
         artifacts = tuple(
             self._attempt(place, erasure) for place in self.places if place.concerns(erasure)
         )
         left = [a.location for a in artifacts if a.level is not ErasureLevel.DELETED]
-        self.ledger.put_erasure(
-            replace(
-                erasure,
-                artifacts=artifacts,
-                state=ErasureState.PARTIAL if left else ErasureState.COMPLETE,
-                completed_at=None if left else self.clock.now(),
+        if erasure.state is not ErasureState.COMPLETE:
+            self.ledger.put_erasure(
+                replace(
+                    erasure,
+                    artifacts=artifacts,
+                    state=ErasureState.PARTIAL if left else ErasureState.COMPLETE,
+                    completed_at=None if left else self.clock.now(),
+                )
             )
-        )
         if left:
             raise Unavailable(
                 f"Not verified as deleted yet: {', '.join(left)}.", code="erasure-partial"

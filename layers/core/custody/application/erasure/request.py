@@ -61,7 +61,7 @@ class Erasures:
             source = view_for(ledger, principal, (), (owner,)).sources.get(owner)
             if (
                 oversees(principal)
-                or erasure.requested_by == principal.subject
+                or (not erasure.mirrored and erasure.requested_by == principal.subject)
                 or (source is not None and sources.is_writer(principal, source))
             ):
                 return erasure

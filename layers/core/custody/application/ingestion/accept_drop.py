@@ -33,6 +33,7 @@ from custody.application.ports import (
     ChunkCounts,
     Clock,
     DropLedger,
+    ErasureReads,
     Jobs,
     ObjectStore,
     SourceReads,
@@ -40,9 +41,10 @@ from custody.application.ports import (
 )
 from custody.application.races import again_when_moved
 from custody.domain.intake import sequencer, sidecar, validation
-from custody.domain.jobs import ParseJob
+from custody.domain.jobs import EraseJob, ParseJob
 from custody.domain.ledger import sources
-from custody.domain.ledger.drops import Drop, DropState
+from custody.domain.ledger.drops import ERASED, Drop, DropState
+from custody.domain.ledger.erasures import Erasure
 from custody.domain.ledger.sources import SourceFault
 from custody.domain.model import (
     DocumentKey,
@@ -74,6 +76,9 @@ class DropEvent:
 
     key: str
     sequencer: str | None = None
+
+
+_NO_SUCH_KEY = "The key is not incoming/<tenant>/<source>/<path>."
 
 
 class DropResult(StrEnum):
@@ -126,7 +131,15 @@ def _stored(found: StoredObject | None) -> str | None:
     return None if found is None else found.ref.version_id
 
 
-class AcceptDropLedger(DropLedger, SourceReads, Admissions, WithdrawLedger, Protocol):
+def _mirrors(source: Source | None) -> bool:
+    return (
+        source is not None
+        and source.mirror_deletes
+        and source.state is not SourceState.QUARANTINED  # evidence of an incident stays
+    )
+
+
+class AcceptDropLedger(DropLedger, SourceReads, Admissions, WithdrawLedger, ErasureReads, Protocol):
     """What taking a drop in asks of the ledger."""
 
 
@@ -145,11 +158,16 @@ class AcceptDrop:
     def __call__(self, event: DropEvent) -> DropOutcome:
         parts = object_keys.split_incoming(event.key)
         if parts is None:
-            return self._refuse_nameless(event.key, "invalid-path")
+            return self._refuse_nameless(event.key, Rejected(_NO_SUCH_KEY, code="invalid-path"))
         if not valid_tenant(parts.tenant) or not valid_source_id(parts.source_id):
-            return self._refuse_nameless(event.key, SourceFault.UNKNOWN)
+            return self._refuse_nameless(event.key, Rejected(_NO_SUCH_KEY, code=SourceFault.UNKNOWN))
         of_sidecar = parts.path.endswith(sidecar.SUFFIX)
         name = parts.path.removesuffix(sidecar.SUFFIX) if of_sidecar else parts.path
+        if name.endswith(sidecar.SUFFIX):
+            # Its pair would be a sidecar and published as a document.
+            return self._refuse_nameless(
+                event.key, Rejected("A sidecar has no sidecar.", code="sidecar-of-a-sidecar")
+            )
         source = SourceKey(parts.tenant, parts.source_id)
         return again_when_moved(
             lambda: self._accept(source, name, event.sequencer, of_sidecar=of_sidecar),
@@ -198,10 +216,16 @@ class AcceptDrop:
             pair = replace(pair, sidecar=None)
         if pair.object is None:
             return self._gone(pair)
+        found, beside, erasure = pair.object, pair.sidecar, self._erasure(pair)
+        if erasure is not None:
+            if erasure.covers(found.ref, found.last_modified):
+                return self._erased(pair, erasure)
+            if beside is not None and erasure.covers(beside.ref, beside.last_modified):
+                pair = replace(pair, sidecar=None)
         if pair.is_what_was_stored and not self._worth_another_look(pair.drop):
             return self._again(pair)
         try:
-            return self._take(pair, pair.object)
+            return self._take(pair, found)
         except (Rejected, TooLarge) as error:
             return self._refuse(pair, error)
 
@@ -305,6 +329,31 @@ class AcceptDrop:
         move_on(self.jobs, Admitted(record, Admission.NEW))
         return DropOutcome(DropResult.ACCEPTED, pair.name, version=record.version)
 
+    # --- what an erasure covers ---
+
+    def _erasure(self, pair: _Pair) -> Erasure | None:
+        """The last one of the document."""
+        if pair.head is None or pair.head.erasure_id is None:
+            return None
+        return self.ledger.erasure(pair.head.key.tenant, pair.head.erasure_id)
+
+    def _erased(self, pair: _Pair, erasure: Erasure) -> DropOutcome:
+        """Whatever lies beside it. The erasure is sent after it once more: it may have been here
+        before the upload's end."""
+        drop = pair.drop
+        head = pair.head
+        came_back = head is not None and head.accepted_version > head.erased_through
+        if head is not None and came_back and _mirrors(pair.source):
+            self._mirror(head)  # what came later was deleted, so that an erased one shows again
+        if not (
+            pair.is_what_was_stored
+            and drop.state is DropState.REMOVED
+            and drop.reasons == (ERASED,)
+        ):
+            self._store(pair, state=DropState.REMOVED, version=drop.version, reasons=(ERASED,))
+        self.jobs.send([EraseJob(erasure.key, erasure.erasure_id, erasure.through_version)])
+        return DropOutcome(DropResult.ERASED, pair.name, (ERASED,), drop.version)
+
     # --- the same pair again ---
 
     @staticmethod
@@ -339,19 +388,20 @@ class AcceptDrop:
                 )
                 return self._refuse(pair, error)
             return self._wait(pair, "object-missing")
-        mirrors = (
-            source is not None
-            and source.mirror_deletes
-            and source.state is not SourceState.QUARANTINED  # evidence of an incident stays
-        )
-        if not mirrors or drop.state is DropState.REMOVED:
+        if not _mirrors(source) or drop.state is DropState.REMOVED:
             return DropOutcome(DropResult.UNCHANGED, pair.name, drop.reasons, drop.version)
         if pair.head is not None:
-            self.tombstone.place(
-                pair.head, reason="The object was deleted.", requested_by=DROP_CONNECTOR
-            )
+            self._mirror(pair.head)
         self._store(pair, state=DropState.REMOVED, version=drop.version)
         return DropOutcome(DropResult.ERASED, pair.name, version=drop.version)
+
+    def _mirror(self, head: Head) -> None:
+        self.tombstone.place(
+            head,
+            reason="The object was deleted.",
+            requested_by=DROP_CONNECTOR,
+            mirrored=True,
+        )
 
     def _wait(self, pair: _Pair, reason: str) -> DropOutcome:
         if not (pair.is_what_was_stored and pair.drop.reasons == (reason,)):
@@ -373,16 +423,12 @@ class AcceptDrop:
         )
         return DropOutcome(DropResult.REJECTED, pair.name, (error.code,), pair.drop.version)
 
-    def _refuse_nameless(self, key: str, code: str) -> DropOutcome:
-        """No tenant or no source: there is nobody whose drop this could be recorded as."""
+    def _refuse_nameless(self, key: str, error: Rejected) -> DropOutcome:
+        """No tenant, no source or no file: nothing that this could be recorded as the drop of."""
         found = self.objects.head(key)
         if found is not None:
-            self.rejecting.keep(
-                key,
-                found.ref,
-                Rejected("The key is not incoming/<tenant>/<source>/<path>.", code=code),
-            )
-        return DropOutcome(DropResult.REJECTED, key, (code,))
+            self.rejecting.keep(key, found.ref, error)
+        return DropOutcome(DropResult.REJECTED, key, (error.code,))
 
     def _keep_forbidden_sidecar(self, pair: _Pair, beside: StoredObject) -> None:
         """Kept and told of; the file itself goes its way, whichever of the two came first."""

@@ -51,9 +51,10 @@ class Uploads:
         require(principal, Scope.WRITE)
         owner = SourceKey(principal.tenant, validation.source_id(request.source_id))
         document = request.name.removesuffix(sidecar.SUFFIX)
-        if not validation.is_path(document):
+        if not validation.is_path(document) or document.endswith(sidecar.SUFFIX):
             raise Unprocessable(
-                "A name is a path without empty and dot segments and control characters.",
+                "A name is a path without empty and dot segments and control characters, and a "
+                "sidecar has no sidecar.",
                 code="invalid-path",
                 field="name",
             )

@@ -9,6 +9,9 @@ from enum import StrEnum
 from custody.domain.ledger.sources import SourceFault
 from custody.domain.model import DocumentKey, ObjectRef, SourceKey
 
+ERASED = "erased"
+"""The reason of a drop whose object an erasure covers."""
+
 
 class DropState(StrEnum):
     PENDING = "PENDING"

@@ -11,7 +11,7 @@ from typing import ClassVar
 from custody.application.erasure.places.objects import delete_every_version
 from custody.application.ports import Clock, DropLedger, ObjectStore
 from custody.domain.intake import sidecar
-from custody.domain.ledger.drops import Drop, DropState
+from custody.domain.ledger.drops import ERASED, Drop, DropState
 from custody.domain.ledger.erasures import Erasure
 from custody.domain.model import SourceKey
 from custody.domain.provenance.identifiers import drop_document_id
@@ -29,8 +29,8 @@ def _source(erasure: Erasure) -> SourceKey:
 
 @dataclass(frozen=True, slots=True)
 class IncomingObjects:
-    """The erased object and its sidecar. What was dropped since under the same path is another
-    document version's, accepted or not, and stays."""
+    """The erased object and its sidecar. What was dropped since under the same path is not what was
+    erased, accepted or not, and stays."""
 
     name: ClassVar[str] = "objects/incoming"
     ledger: DropLedger
@@ -42,33 +42,29 @@ class IncomingObjects:
 
     def erase(self, erasure: Erasure) -> str | None:
         source = _source(erasure)
-        drop = self.ledger.drop(source, erasure.name)
         key = object_keys.incoming(source, erasure.name)
-        returned = self._returned(erasure, drop, key)
-        for each in (key, key + sidecar.SUFFIX):
-            now = self.objects.head(each) if returned else None
-            self.objects.delete_object(each, keep=() if now is None else (now.ref.version_id,))
-            if not returned and self.objects.head(each) is not None:
-                # Dropped this very moment, or not deleted: the next delivery knows which.
-                raise Unavailable("An object is left.", code="store-unavailable")
-        if returned:
+        later = [self._clear(erasure, each) for each in (key, key + sidecar.SUFFIX)]
+        if later[0]:
             return "An object that was dropped later stays."
-        if drop is not None:
+        drop = self.ledger.drop(source, erasure.name)
+        if drop is not None and drop.version <= erasure.through_version:
             self._remove(drop)
-        return None
+        return "A sidecar that was dropped later stays." if later[1] else None
 
-    def _returned(self, erasure: Erasure, drop: Drop | None, key: str) -> bool:
-        """Whether what lies there now is not what was erased."""
+    def _clear(self, erasure: Erasure, key: str) -> bool:
+        """Delete every version but a current one that the erasure does not cover; whether there is
+        such a one. What is let in of it is read from its copy, never from here."""
         now = self.objects.head(key)
-        if now is None or drop is None:
-            return False
-        known = drop.object
-        return drop.version > erasure.through_version or (
-            known is not None and known.version_id != now.ref.version_id
-        )
+        later = now if now and not erasure.covers(now.ref, now.last_modified) else None
+        self.objects.delete_object(key, keep=() if later is None else (later.ref.version_id,))
+        left = self.objects.head(key)
+        if left is not None and (later is None or left.ref.version_id != later.ref.version_id):
+            # Dropped this very moment, or not deleted: the next delivery knows which.
+            raise Unavailable("An object is left.", code="store-unavailable")
+        return later is not None
 
     def _remove(self, drop: Drop) -> None:
-        if drop.state is DropState.REMOVED:
+        if drop.state is DropState.REMOVED and drop.object is drop.sidecar is None:
             return
         try:
             self.ledger.put_drop(
@@ -77,7 +73,7 @@ class IncomingObjects:
                     state=DropState.REMOVED,
                     object=None,
                     sidecar=None,
-                    reasons=(),
+                    reasons=(ERASED,),
                     updated_at=self.clock.now(),
                 )
             )
