@@ -160,7 +160,9 @@ class AcceptDrop:
         if parts is None:
             return self._refuse_nameless(event.key, Rejected(_NO_SUCH_KEY, code="invalid-path"))
         if not valid_tenant(parts.tenant) or not valid_source_id(parts.source_id):
-            return self._refuse_nameless(event.key, Rejected(_NO_SUCH_KEY, code=SourceFault.UNKNOWN))
+            return self._refuse_nameless(
+                event.key, Rejected(_NO_SUCH_KEY, code=SourceFault.UNKNOWN)
+            )
         of_sidecar = parts.path.endswith(sidecar.SUFFIX)
         name = parts.path.removesuffix(sidecar.SUFFIX) if of_sidecar else parts.path
         if name.endswith(sidecar.SUFFIX):
