@@ -28,7 +28,7 @@ _QUEUES = tuple(
 )
 
 STORES = (
-    Store(("port/WritableIndex",), places=("index",)),
+    Store(("port/WritableIndex", "port/RebuildableIndex"), places=("index",)),
     Store(
         (
             "port/Admissions",

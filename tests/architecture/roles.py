@@ -36,9 +36,12 @@ REPEATS = {
     "dynamodb:UpdateItem": "table/idempotency",
     "dynamodb:DeleteItem": "table/idempotency",
 }
-COUNTS = {"es:ESHttpGet": "domain/", "es:ESHttpPost": "domain/<stack>-*/_search"}
+COUNTS = {
+    "es:ESHttpGet": "domain/ domain/<stack>-*/_alias",
+    "es:ESHttpPost": "domain/<stack>-*/_search",
+}
 SEARCHES = {
-    "es:ESHttpGet": "domain/ domain/<stack>-*/_mapping",
+    "es:ESHttpGet": "domain/ domain/<stack>-*/_alias domain/<stack>-*/_mapping",
     "es:ESHttpPost": "domain/_msearch",
 }
 
@@ -135,7 +138,7 @@ ROLES: Mapping[str, Rights] = {
             "kms:Sign": "key/ingestion",
             "sqs:SendMessage": "queue/erase",
             "es:ESHttpGet": "domain/ domain/<stack>-*/_mapping",
-            "es:ESHttpPut": "domain/<stack>-*-v1",
+            "es:ESHttpPut": "domain/<stack>-*-0",
             "es:ESHttpPost": "domain/_bulk domain/<stack>-*/_search domain/<stack>-*/_refresh "
             "domain/<stack>-*/_update_by_query",
         },
@@ -187,7 +190,7 @@ ROLES: Mapping[str, Rights] = {
             "s3:ListBucket": "bucket",
             "s3:ListBucketVersions": "bucket",
             "kms:Decrypt": "key/data via s3",
-            "es:ESHttpGet": "domain/",
+            "es:ESHttpGet": "domain/ domain/<stack>-*/_mapping",
             "es:ESHttpPost": "domain/<stack>-*/_search domain/<stack>-*/_refresh "
             "domain/<stack>-*/_delete_by_query",
         },

@@ -10,7 +10,7 @@ import pytest
 
 from custody.adapters.opensearch_index import OpenSearchIndex, connect
 from custody.adapters.sqlite_index import SqliteIndex
-from custody.application.ports import EvidenceIndex
+from tests.support.evidence import AnyIndex
 
 
 @pytest.fixture
@@ -30,6 +30,6 @@ def opensearch_index(opensearch_url: str) -> Iterator[OpenSearchIndex]:
 
 
 @pytest.fixture(params=["sqlite", pytest.param("opensearch", marks=pytest.mark.opensearch)])
-def index(request: pytest.FixtureRequest) -> EvidenceIndex:
-    found: EvidenceIndex = request.getfixturevalue(f"{request.param}_index")
+def index(request: pytest.FixtureRequest) -> AnyIndex:
+    found: AnyIndex = request.getfixturevalue(f"{request.param}_index")
     return found

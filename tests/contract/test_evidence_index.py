@@ -746,6 +746,8 @@ class TestRefusals:
             lambda: index.put(ACME, [entry("b"), entry("c", model_revision="model-b")]),
             lambda: index.search(query(ACME, vector=QUERY, model_revision="model-b")),
             lambda: index.search(query(ACME, vector=QUERY, model_revision=None)),
+            lambda: index.search(query(ACME, text="fox", model_revision="model-b")),
+            lambda: index.search(query(Space("public"), ACME, text="fox", model_revision="b")),
         ]
         for call in calls:
             with pytest.raises(IntegrityError) as refused:
@@ -753,7 +755,7 @@ class TestRefusals:
             assert refused.value.code == "model-revision-mismatch"
         index.refresh([ACME])
         assert index.count(ACME, DocumentKey("acme", "b")) == 0
-        assert lexical(index.search(query(ACME, text="fox", model_revision="model-b"))) == ["a"]
+        assert lexical(index.search(query(ACME, text="fox"))) == ["a"]
 
     def test_a_chunk_of_another_tenant_is_refused(self, index: EvidenceIndex) -> None:
         index.ensure(ACME, model_revision=MODEL, dimensions=DIMENSIONS)

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from custody.adapters.opensearch_index import OpenSearchIndex, connect
-from custody.adapters.opensearch_index.mapping import alias_of, meta_of
+from custody.adapters.opensearch_index.mapping import meta_of
+from custody.adapters.opensearch_index.names import alias_of
 from custody.application.ports import EvidenceIndex
 from custody.bootstrap.environment import EnvironmentPorts
 from custody.domain.index.candidates import LegHits, Space
@@ -49,6 +50,7 @@ class FakeNode:
     def __init__(self) -> None:
         self.answers: dict[str, Answer] = {
             "_mapping": (200, {"i": {"mappings": {"_meta": meta_of(MODEL, DIMENSIONS)}}}),
+            "_alias": (200, {"i": {"aliases": {alias_of("fake", ACME, MODEL): {}}}}),
             "_refresh": (200, {"_shards": {"total": 1, "successful": 1, "failed": 0}}),
         }
         self.requests: list[str] = []
@@ -118,6 +120,11 @@ def leg(**changes: Any) -> dict[str, Any]:
     return {**whole, **changes}
 
 
+def answer(*parts: Any) -> dict[str, Any]:
+    """Of a search of ``BOTH``: both legs, and whether the space has any index."""
+    return {"responses": [*parts, leg()]}
+
+
 def refused(call: Callable[[], object]) -> CustodyError:
     with pytest.raises(Unavailable) as fault:
         call()
@@ -126,41 +133,34 @@ def refused(call: Callable[[], object]) -> CustodyError:
     return fault.value
 
 
+ABSENT = {"error": {"type": "index_not_found_exception"}, "status": 404}
+NO_SHARDS = {"total": 0, "successful": 0, "skipped": 0, "failed": 0}
 PARTIAL = {"total": 2, "successful": 1, "skipped": 0, "failed": 1}
 BROKEN_SEARCHES: dict[str, Any] = {
-    "a failed shard": {"responses": [leg(), leg(_shards=PARTIAL)]},
-    "a silent shard": {"responses": [leg(), leg(_shards={**PARTIAL, "failed": 0})]},
-    "out of time": {"responses": [leg(timed_out=True), leg()]},
-    "one leg failed": {
-        "responses": [leg(), {"error": {"type": "search_phase_execution_exception"}, "status": 503}]
-    },
-    "one leg throttled": {
-        "responses": [leg(), {"error": {"type": "rejected_execution"}, "status": 429}]
-    },
-    "one leg missing": {"responses": [leg()]},
+    "a failed shard": answer(leg(), leg(_shards=PARTIAL)),
+    "a silent shard": answer(leg(), leg(_shards={**PARTIAL, "failed": 0})),
+    "out of time": answer(leg(timed_out=True), leg()),
+    "one leg failed": answer(
+        leg(), {"error": {"type": "search_phase_execution_exception"}, "status": 503}
+    ),
+    "one leg throttled": answer(leg(), {"error": {"type": "rejected_execution"}, "status": 429}),
+    "one leg missing": answer(leg()),
     "no legs": {"took": 3},
     "a list": [],
     "null": None,
-    "half an answer": {"responses": [leg(), {"status": 200}]},
-    "foreign hits": {
-        "responses": [leg(hits={"hits": [{"_source": {}, "sort": [1.0, "x"]}]}), leg()]
-    },
-    "a time beyond the calendar": {
-        "responses": [
-            leg(
-                hits={
-                    "hits": [
-                        {
-                            "_source": {**encode(entry("a")), "valid_to": 1 << 60},
-                            "sort": [1.0, "x"],
-                        }
-                    ]
-                }
-            ),
-            leg(),
-        ]
-    },
-    "unsorted hits": {"responses": [leg(hits={"hits": [{"_source": {}}]}), leg()]},
+    "half an answer": answer(leg(), {"status": 200}),
+    "foreign hits": answer(leg(hits={"hits": [{"_source": {}, "sort": [1.0, "x"]}]}), leg()),
+    "a time beyond the calendar": answer(
+        leg(
+            hits={
+                "hits": [
+                    {"_source": {**encode(entry("a")), "valid_to": 1 << 60}, "sort": [1.0, "x"]}
+                ]
+            }
+        ),
+        leg(),
+    ),
+    "unsorted hits": answer(leg(hits={"hits": [{"_source": {}}]}), leg()),
     "no JSON": b"<html>Bad gateway</html>",
     "nothing": b"",
 }
@@ -173,9 +173,71 @@ def test_half_an_answer_is_no_answer(node: FakeNode, faulty: OpenSearchIndex, ki
 
 
 def test_a_whole_answer_of_the_same_form_is_one(node: FakeNode, faulty: OpenSearchIndex) -> None:
-    node.answers["_msearch"] = (200, {"responses": [leg(), leg()]})
+    node.answers["_msearch"] = (200, answer(leg(), leg()))
     assert faulty.search(BOTH) == LegHits()
     assert node.requests == ["_msearch"]  # both legs in one round trip
+
+
+def test_an_index_that_is_just_being_made_is_no_fault_of_a_search(
+    node: FakeNode, faulty: OpenSearchIndex
+) -> None:
+    """It has no shard for a moment, and the served one has all of its."""
+    unready = {"error": {"type": "search_phase_execution_exception"}, "status": 503}
+    node.answers["_msearch"] = (200, {"responses": [leg(), leg(), unready]})
+    assert faulty.search(BOTH) == LegHits()
+    node.answers["_msearch"] = (200, {"responses": [ABSENT, ABSENT, unready]})
+    node.answers["_alias"] = (200, {"i": {"aliases": {}}})
+    with pytest.raises(IntegrityError) as fault:
+        faulty.search(BOTH)
+    assert fault.value.code == "model-revision-mismatch"
+
+
+def test_an_index_that_is_served_while_a_search_is_under_way_is_asked_again(
+    node: FakeNode, faulty: OpenSearchIndex
+) -> None:
+    found = iter([{"responses": [ABSENT, ABSENT, leg()]}, answer(leg(), leg())])
+    node.answers["_msearch"] = lambda: (200, next(found))
+    assert faulty.search(BOTH) == LegHits()
+    assert node.requests == ["_msearch", "_alias", "_msearch"]
+
+
+@pytest.mark.parametrize("call", ["refresh", "delete", "set_acl", "left"])
+def test_of_several_indices_one_may_be_gone_or_not_be_ready_for_a_moment(
+    node: FakeNode, call: str
+) -> None:
+    pauses: list[float] = []
+    client = connect(node.url, timeout_s=1.0, retries=0)
+    index = OpenSearchIndex(client, "fake", sleep=pauses.append)
+    meta = {"mappings": {"_meta": meta_of(MODEL, DIMENSIONS)}}
+    node.answers["_mapping"] = (200, {"i": meta, "j": meta})
+    unready = {"error": {"type": "search_phase_execution_exception"}, "status": 503}
+    done = {"timed_out": False, "version_conflicts": 0, "failures": []}
+    good: dict[str, Any] = {
+        "_refresh": node.answers["_refresh"],
+        "_search": (200, leg(hits={"hits": [], "total": {"value": 3}})),
+        "_delete_by_query": (200, done),
+        "_update_by_query": (200, done),
+    }
+    calls: dict[str, tuple[str, Callable[[], object]]] = {
+        "refresh": ("_refresh", lambda: index.refresh([ACME])),
+        "left": ("_search", lambda: index.left(ACME, DOC)),
+        "delete": ("_delete_by_query", lambda: index.delete(ACME, DOC)),
+        "set_acl": ("_update_by_query", lambda: index.set_acl(ACME, DOC, 1, Acl.of("x"))),
+    }
+    path, act = calls[call]
+    node.answers |= good
+    met = iter([(404, ABSENT), (503, unready), good[path]])
+    node.answers[path] = lambda: next(met)
+    act()
+    assert node.requests.count("_mapping") == 3
+    assert len(pauses) == 1
+    node.answers[path] = (503, unready)
+    refused(act)
+    node.answers["_mapping"] = (200, {"i": meta})
+    node.requests.clear()
+    refused(act)  # of one index it is the space's own fault, and told at once
+    assert node.requests.count("_mapping") == 1
+    client.close()
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500, 502, 503, 504])
@@ -201,7 +263,7 @@ def test_an_error_status_is_unavailable_on_every_call(
 
 
 def test_a_passing_rejection_is_tried_again(node: FakeNode, faulty: OpenSearchIndex) -> None:
-    answers = iter([(429, {}), (200, {"responses": [leg(), leg()]})])
+    answers = iter([(429, {}), (200, answer(leg(), leg()))])
     node.answers["_msearch"] = lambda: next(answers)
     assert faulty.search(BOTH) == LegHits()
     assert node.requests == ["_msearch", "_msearch"]
@@ -214,7 +276,7 @@ def test_a_time_out_is_unavailable_and_not_tried_again(
 
     def slow() -> tuple[int, Any]:
         released.wait(10)
-        return 200, {"responses": [leg(), leg()]}
+        return 200, answer(leg(), leg())
 
     node.answers["_msearch"] = slow
     start = time.monotonic()
@@ -316,7 +378,7 @@ def test_a_deletion_that_a_write_got_into_is_done_again(
     answers = iter([(200, {**done, "version_conflicts": 2}), (200, done)])
     node.answers["_delete_by_query"] = lambda: next(answers)
     faulty.delete(ACME, DOC)
-    assert node.requests == ["_refresh", "_delete_by_query"] * 2
+    assert node.requests == ["_mapping", *["_refresh", "_delete_by_query"] * 2]
 
 
 def test_a_count_of_some_shards_is_no_count(node: FakeNode, faulty: OpenSearchIndex) -> None:
@@ -342,8 +404,8 @@ def test_an_index_of_another_analysis_is_refused(node: FakeNode, faulty: OpenSea
 
 
 def test_no_space_on_a_foreign_cluster_is_no_empty_result(node: FakeNode) -> None:
-    absent = {"error": {"type": "index_not_found_exception"}, "status": 404}
-    node.answers["_msearch"] = (200, {"responses": [absent, absent]})
+    nowhere = leg(_shards=NO_SHARDS)
+    node.answers["_msearch"] = (200, {"responses": [ABSENT, ABSENT, nowhere]})
     node.answers[""] = (200, {"cluster_uuid": "theirs", "version": {"number": "2.19.6"}})
     client = connect(node.url, timeout_s=1.0)
     refused(OpenSearchIndex(client, "fake", cluster_uuid="ours").ping)
@@ -369,8 +431,6 @@ def test_a_deployment_names_the_cluster_that_may_answer(
     refused(deployed("ours").ping)
 
 
-ABSENT = {"error": {"type": "index_not_found_exception"}, "status": 404}
-NO_SHARDS = {"total": 0, "successful": 0, "skipped": 0, "failed": 0}
 WRITES: dict[str, Callable[[OpenSearchIndex], object]] = {
     "delete": lambda index: index.delete(ACME, DOC),
     "set_acl": lambda index: index.set_acl(ACME, DOC, 1, Acl.of("everyone")),
@@ -382,8 +442,8 @@ WRITES: dict[str, Callable[[OpenSearchIndex], object]] = {
 def test_a_cluster_that_has_not_recovered_its_indices_has_done_nothing(
     node: FakeNode, faulty: OpenSearchIndex, call: str
 ) -> None:
-    """It answers a refresh as if there were no such index, and refuses searches."""
-    node.answers["_refresh"] = (404, ABSENT)
+    """It lists no index, and refuses searches."""
+    node.answers["_mapping"] = (200, {})
     node.answers["_search"] = (503, {"error": {"type": "cluster_block_exception"}, "status": 503})
     refused(lambda: WRITES[call](faulty))
     there = {**NO_SHARDS, "total": 1, "successful": 1}
@@ -395,16 +455,16 @@ def test_a_cluster_that_has_not_recovered_its_indices_has_done_nothing(
 def test_where_there_never_was_a_space_nothing_is_left_to_do(
     node: FakeNode, faulty: OpenSearchIndex, call: str
 ) -> None:
-    node.answers["_refresh"] = (404, ABSENT)
+    node.answers["_mapping"] = (200, {})
     node.answers["_search"] = (200, leg(_shards=NO_SHARDS))
     WRITES[call](faulty)
-    assert node.requests == ["_refresh", "_search"]
+    assert node.requests == ["_mapping", "_search"]
 
 
 @pytest.mark.parametrize("call", [*WRITES, "count"])
 def test_a_foreign_cluster_without_the_space_has_done_nothing(node: FakeNode, call: str) -> None:
-    node.answers["_refresh"] = (404, ABSENT)
-    node.answers["_search"] = (404, ABSENT) if call == "count" else (200, leg(_shards=NO_SHARDS))
+    node.answers["_mapping"] = node.answers["_alias"] = (200, {})
+    node.answers["_search"] = (200, leg(_shards=NO_SHARDS))
     node.answers[""] = (200, {"cluster_uuid": "theirs"})
     calls: dict[str, Callable[[OpenSearchIndex], object]] = {
         **WRITES,
@@ -418,12 +478,13 @@ def test_a_foreign_cluster_without_the_space_has_done_nothing(node: FakeNode, ca
 
 def test_a_foreign_cluster_gets_no_space(node: FakeNode) -> None:
     """Or all that is published from then on is written there, and found there alone."""
-    node.answers["_mapping"] = (404, ABSENT)
+    node.answers["_mapping"] = (200, {})
+    node.answers["_search"] = (200, leg(_shards=NO_SHARDS))
     node.answers[""] = (200, {"cluster_uuid": "theirs"})
     client = connect(node.url, timeout_s=1.0)
     index = OpenSearchIndex(client, "fake", cluster_uuid="ours")
     refused(lambda: index.ensure(ACME, model_revision=MODEL, dimensions=DIMENSIONS))
-    assert node.requests == ["_mapping", ""]
+    assert node.requests == ["_mapping", "_search", ""]
     client.close()
 
 
@@ -432,7 +493,7 @@ def test_requests_to_the_managed_service_are_signed(
 ) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "not-a-real-one")
-    node.answers["_msearch"] = (200, {"responses": [leg(), leg()]})
+    node.answers["_msearch"] = (200, answer(leg(), leg()))
     client = connect(node.url, sigv4_region="eu-central-1", timeout_s=5.0)
     OpenSearchIndex(client, "fake").search(BOTH)
     signature = {name.lower(): value for name, value in node.headers[-1].items()}["authorization"]
@@ -445,16 +506,18 @@ def test_requests_to_the_managed_service_are_signed(
 class TestOnARealNode:
     def test_index_names_tell_no_tenant(self, opensearch_index: OpenSearchIndex) -> None:
         opensearch_index.ensure(ACME, model_revision=MODEL, dimensions=DIMENSIONS)
-        assert "acme" not in alias_of("custody", ACME)
-        assert alias_of("custody", ACME) != alias_of("custody", Space("acme", "s"))
-        assert alias_of("custody", Space("a", "b")) != alias_of("custody", Space("a", "c"))
+        (made,) = opensearch_index.generations(ACME)
+        assert "acme" not in made.name
+        spaces = (ACME, Space("acme", "s"), Space("a", "b"), Space("a", "c"))
+        assert len({alias_of("custody", space, MODEL) for space in spaces}) == 4
+        assert alias_of("custody", ACME, MODEL) != alias_of("custody", ACME, "model-b")
 
     def test_an_index_that_refuses_writes_is_unavailable_and_still_searched(
         self, opensearch_index: OpenSearchIndex, opensearch_url: str
     ) -> None:
         fill(opensearch_index, ACME, [entry("a", text="fox")])
         client = connect(opensearch_url, timeout_s=30.0)
-        alias = opensearch_index._alias(ACME)
+        alias = opensearch_index._alias(ACME, MODEL)
         client.indices.put_settings(index=alias, body={"index.blocks.write": True})
         for call in (
             lambda: opensearch_index.put(ACME, [entry("b")]),
@@ -471,7 +534,7 @@ class TestOnARealNode:
     ) -> None:
         fill(opensearch_index, ACME, [entry("a", text="fox")])
         client = connect(opensearch_url, timeout_s=30.0)
-        client.indices.close(index=opensearch_index._alias(ACME))
+        client.indices.close(index=opensearch_index._alias(ACME, MODEL))
         refused(lambda: opensearch_index.search(BOTH))
         refused(lambda: opensearch_index.count(ACME, DOC))
         other = Space("other")

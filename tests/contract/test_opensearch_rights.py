@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from opensearchpy import Connection, OpenSearch
-from opensearchpy.exceptions import NotFoundError
 
 from custody.adapters.opensearch_index import OpenSearchIndex
 from custody.adapters.opensearch_index.mapping import meta_of
+from custody.adapters.opensearch_index.names import alias_of
 from custody.domain.index.candidates import Space
 from custody.domain.model import Acl, DocumentKey
 from custody.errors import CustodyError
@@ -31,14 +31,15 @@ FOUND = {
     "hits": {"total": {"value": 0, "relation": "eq"}, "hits": []},
 }
 ABSENT = {"error": {"type": "index_not_found_exception"}, "status": 404}
-NOT_FOUND = NotFoundError(404, "index_not_found_exception", ABSENT)
-META = {"i": {"mappings": {"_meta": meta_of(MODEL, DIMENSIONS)}}}
+META = {"stack-i": {"mappings": {"_meta": meta_of(MODEL, DIMENSIONS)}}}
+NONE = {**FOUND, "_shards": {**ALL, "total": 0, "successful": 0}}
 SWEPT = {"timed_out": False, "version_conflicts": 0, "failures": []}
 ANSWERS: dict[str, Any] = {
     "": {"cluster_uuid": "ours"},
-    "_msearch": {"responses": [FOUND, FOUND]},
+    "_msearch": {"responses": [FOUND, FOUND, FOUND]},
     "_search": FOUND,
     "_mapping": META,
+    "_alias": {"stack-i": {"aliases": {alias_of("stack", ACME, MODEL): {}}}},
     "_bulk": {"items": [{"index": {"status": 200}}]},
     "_refresh": {"_shards": ALL},
     "_update_by_query": SWEPT,
@@ -76,7 +77,7 @@ def _search(index: OpenSearchIndex) -> object:
 
 
 def _refused(index: OpenSearchIndex) -> None:
-    """The node refuses the vector, and the mapping is asked why."""
+    """The node refuses the vector, or has indices of another model alone: it is asked why."""
     with pytest.raises(CustodyError):
         _search(index)
 
@@ -89,18 +90,20 @@ def _publish(index: OpenSearchIndex) -> None:
     index.ensure(ACME, model_revision=MODEL, dimensions=DIMENSIONS)
     index.put(ACME, [entry("guide")])
     index.refresh([ACME])
-    index.count(ACME, DOC)
+    index.count(ACME, DOC, model_revision=MODEL)
+    index.revisions(ACME)
     index.set_acl(ACME, DOC, 1, Acl.of("everyone"))
 
 
 def _sweep(index: OpenSearchIndex) -> None:
     index.delete(ACME, DOC)
     index.refresh([ACME])
-    index.count(ACME, DOC)
+    index.left(ACME, DOC)
 
 
-REFUSED = {"responses": [{"status": 400, "error": {"type": "x"}}, FOUND]}
-NOTHING = {"responses": [ABSENT, ABSENT]}
+REFUSED = {"responses": [{"status": 400, "error": {"type": "x"}}, FOUND, FOUND]}
+NOTHING = {"responses": [ABSENT, ABSENT, NONE]}
+OTHERS = {"responses": [ABSENT, ABSENT, FOUND]}
 
 
 def _searches() -> set[tuple[str, str]]:
@@ -108,19 +111,20 @@ def _searches() -> set[tuple[str, str]]:
         calls_of(_search)
         | calls_of(_search, _msearch=NOTHING)
         | calls_of(_refused, _msearch=REFUSED)
+        | calls_of(_refused, _msearch=OTHERS, _alias={})
     )
 
 
 def _counts() -> set[tuple[str, str]]:
-    return calls_of(_count) | calls_of(_count, _search=NOT_FOUND)
+    return calls_of(_count) | calls_of(_count, _alias={}, _search=NONE)
 
 
 def _publishes() -> set[tuple[str, str]]:
-    return calls_of(_publish) | calls_of(_publish, _mapping=[NOT_FOUND, META])
+    return calls_of(_publish) | calls_of(_publish, _mapping=[{}, META], _search=[NONE, FOUND])
 
 
 def _sweeps() -> set[tuple[str, str]]:
-    return calls_of(_sweep) | calls_of(_sweep, _search=NOT_FOUND)
+    return calls_of(_sweep) | calls_of(_sweep, _mapping={}, _search=NONE)
 
 
 CALLED: dict[str, Callable[[], set[tuple[str, str]]]] = {

@@ -6,10 +6,11 @@ import base64
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Protocol
 
 import numpy as np
 
-from custody.application.ports import EvidenceIndex
+from custody.application.ports import EvidenceIndex, RebuildableIndex
 from custody.domain.index.candidates import (
     FilterClause,
     IndexEntry,
@@ -24,6 +25,10 @@ from custody.domain.model import DocumentKey, Leg, MetadataValue
 MODEL = "model-a"
 DIMENSIONS = 8
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
+
+
+class AnyIndex(EvidenceIndex, RebuildableIndex, Protocol):
+    """All that an adapter offers."""
 
 
 def unit(seed: int | Sequence[float], dimensions: int = DIMENSIONS) -> Vector:

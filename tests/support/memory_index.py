@@ -73,8 +73,28 @@ class MemoryIndex:
             written = {i: entry for i, entry in self._written.items() if _is_in(entry, spaces)}
             self.entries = others | written
 
-    def count(self, space: Space, key: DocumentKey, version: int | None = None) -> int:
+    def revisions(self, space: Space) -> frozenset[str]:
+        self._called("revisions")
+        return frozenset({self._models[space][0]} if space in self._models else ())
+
+    def count(
+        self,
+        space: Space,
+        key: DocumentKey,
+        version: int | None = None,
+        *,
+        model_revision: str | None = None,
+    ) -> int:
         self._called("count")
+        if model_revision is not None and model_revision not in self.revisions(space):
+            return 0
+        return self._count(space, key, version)
+
+    def left(self, space: Space, key: DocumentKey, version: int | None = None) -> int:
+        self._called("left")
+        return self._count(space, key, version)
+
+    def _count(self, space: Space, key: DocumentKey, version: int | None) -> int:
         return sum(
             _is_in(entry, (space,)) and entry.key == key and version in (None, entry.version)
             for entry in self.visible()

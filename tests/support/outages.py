@@ -12,7 +12,7 @@ from pathlib import Path
 
 from opensearchpy import OpenSearch
 
-from custody.adapters.opensearch_index.mapping import alias_of
+from custody.adapters.opensearch_index import names
 from custody.domain.index.candidates import Space
 from custody_local import opensearch, processes
 from custody_local.processes import Process
@@ -26,8 +26,17 @@ def _node(service: Service) -> Process:
     return service.state.processes["opensearch"]
 
 
-def _alias(service: Service, tenant: str) -> str:
-    return alias_of(service.state.stack_name, Space(tenant))
+def _alias(service: Service, client: OpenSearch, tenant: str) -> str:
+    """Of the index that searches of the tenant find."""
+    prefix, space = service.state.stack_name, Space(tenant)
+    found = client.indices.get_alias(index=names.every_index(prefix, space))
+    (alias,) = {
+        alias
+        for index in found.values()
+        for alias in index["aliases"]
+        if names.is_alias(prefix, space, alias)
+    }
+    return str(alias)
 
 
 @contextmanager
@@ -61,14 +70,14 @@ def killed(service: Service, _tenant: str) -> Iterator[None]:
 def halved(service: Service, tenant: str) -> Iterator[None]:
     """One of two shards behind the tenant's alias is on no node."""
     lost = f"lost-{uuid.uuid4().hex}"
-    body = {
-        "settings": {
-            "number_of_replicas": 0,
-            "index.routing.allocation.require._name": "a node that was lost",
-        },
-        "aliases": {_alias(service, tenant): {}},
-    }
     with closing(OpenSearch(service.state.opensearch_url, timeout=30)) as client:
+        body = {
+            "settings": {
+                "number_of_replicas": 0,
+                "index.routing.allocation.require._name": "a node that was lost",
+            },
+            "aliases": {_alias(service, client, tenant): {}},
+        }
         client.indices.create(index=lost, body=body, params={"wait_for_active_shards": "0"})
         try:
             yield
@@ -79,9 +88,9 @@ def halved(service: Service, tenant: str) -> Iterator[None]:
 @contextmanager
 def refusing_writes(service: Service, tenant: str) -> Iterator[None]:
     """As a node does whose disk is nearly full."""
-    alias = _alias(service, tenant)
     block = "index.blocks.read_only_allow_delete"
     with closing(OpenSearch(service.state.opensearch_url, timeout=30)) as client:
+        alias = _alias(service, client, tenant)
         client.indices.put_settings(index=alias, body={block: True})
         try:
             yield

@@ -56,7 +56,7 @@ class                  status  codes
                                source-undated,
                                statement-missing, statement-incomplete, erasure-missing,
                                index-incomplete, index-entry-refused, index-mapping-mismatch,
-                               model-revision-mismatch, model-altered, invalid-vector,
+                               index-served, model-revision-mismatch, model-altered, invalid-vector,
                                invalid-leg, invalid-fusion, invalid-candidate, invalid-policy,
                                lineage-missing, tenant-mismatch, ledger-request,
                                undeclared-reply

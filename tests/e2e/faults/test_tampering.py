@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from opensearchpy import OpenSearch
 
-from custody.adapters.opensearch_index.mapping import alias_of
+from custody.adapters.opensearch_index.names import every_index
 from custody.domain.index.candidates import Space
 from custody.domain.provenance.identifiers import chunk_id
 from custody_client import Client
@@ -103,11 +103,16 @@ class OpenSearchIndex:
 
     def __init__(self, url: str, tenant: str) -> None:
         self._node = OpenSearch(url, timeout=30)
-        self._alias = alias_of("custody", Space(tenant))
+        self._every = every_index("custody", Space(tenant))
+
+    @property
+    def _index(self) -> str:
+        (name,) = self._node.indices.get(index=self._every)
+        return str(name)
 
     def rows(self, document_id: str) -> list[Entry]:
         found = self._node.search(
-            index=self._alias, body={"query": {"term": {"document_id": document_id}}, "size": 100}
+            index=self._index, body={"query": {"term": {"document_id": document_id}}, "size": 100}
         )
         return [hit["_source"] | {"_id": hit["_id"]} for hit in found["hits"]["hits"]]
 
@@ -115,14 +120,14 @@ class OpenSearchIndex:
         for row in self.rows(document_id):
             name = row.pop("_id")
             change(row)
-            self._node.index(index=self._alias, id=name, body=row, params={"refresh": "true"})
+            self._node.index(index=self._index, id=name, body=row, params={"refresh": "true"})
 
     def put(self, rows: list[Entry], change: Callable[[Entry], None]) -> None:
         for row in rows:
             entry = {name: value for name, value in row.items() if name != "_id"}
             change(entry)
             self._node.index(
-                index=self._alias, id=entry["chunk_id"], body=entry, params={"refresh": "true"}
+                index=self._index, id=entry["chunk_id"], body=entry, params={"refresh": "true"}
             )
 
 

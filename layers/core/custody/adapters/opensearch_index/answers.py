@@ -41,6 +41,13 @@ def whole_or_no_space(part: Mapping[str, Any]) -> Mapping[str, Any]:
     return whole(part)
 
 
+def is_nowhere(part: Mapping[str, Any]) -> bool:
+    """Whether a probe met no index. One that failed met some: such that are being made or dropped
+    may have no shard for a moment, and are nothing to whom doesn't search them."""
+    shards = part.get("_shards")
+    return "error" not in part and isinstance(shards, Mapping) and not shards.get("total")
+
+
 def whole(answer: object) -> Mapping[str, Any]:
     """``answer`` if it comes from all shards in time. Raises Unavailable."""
     if not isinstance(answer, Mapping) or "error" in answer:
@@ -88,6 +95,30 @@ def check_bulk(response: Mapping[str, Any], expected: int) -> None:
     failed = [item["index"] for item in items if item["index"].get("status", 500) >= 300]
     if failed:
         raise _write_fault(failed[0], len(failed))
+
+
+def bulk_found_no_index(response: Mapping[str, Any]) -> bool:
+    items = response.get("items")
+    return isinstance(items, Sequence) and any(
+        isinstance(error := item["index"].get("error"), Mapping)
+        and error.get("type") == "index_not_found_exception"
+        for item in items
+    )
+
+
+def version_counts(
+    answer: Mapping[str, Any],
+) -> tuple[list[tuple[str, int, int]], dict[str, Any] | None]:
+    """(document, version, chunks) of a page, and where the next one begins."""
+    try:
+        found = answer["aggregations"]["versions"]
+        page = [
+            (bucket["key"]["document"], bucket["key"]["version"], bucket["doc_count"])
+            for bucket in found["buckets"]
+        ]
+    except (KeyError, TypeError) as fault:
+        raise unavailable("a search didn't count") from fault
+    return page, found.get("after_key") if page else None
 
 
 def _write_fault(item: Mapping[str, Any], count: int) -> CustodyError:

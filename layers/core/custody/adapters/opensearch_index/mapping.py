@@ -1,22 +1,20 @@
-"""Names, settings and mapping of one index.
+"""Settings and mapping of one index.
 
-An index carries its model revision, dimensions and mapping version in ``_meta``; searches and
-writes go through its alias, so that a rebuilt index can take its place.
+An index carries its model revision, dimensions, mapping and analysis version in ``_meta``.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from custody.domain.index.candidates import IndexEntry, Space, Vector
+from custody.domain.index.candidates import IndexEntry, Vector
 from custody.domain.index.document import encode
 from custody.domain.index.metadata_match import ordered_values, tags
 from custody.domain.text.analysis import ANALYSIS_VERSION, ANALYZER
 
 MAPPING_VERSION = "1"
+WRITABLE_MAPPINGS = frozenset({MAPPING_VERSION})
 SEARCHED = "searched"
 VECTOR = "vector"
 INDEX_ONLY_FIELDS = (VECTOR, "tags", "ordered")
@@ -28,16 +26,6 @@ _LONG = {"type": "long"}
 _STORED_NUMBER = {"type": "integer", "index": False, "doc_values": False}
 
 
-def alias_of(prefix: str, space: Space) -> str:
-    """A tenant's id never stands in an index name."""
-    name = json.dumps([space.tenant, space.source_id], separators=(",", ":"))
-    return f"{prefix}-{hashlib.sha256(name.encode()).hexdigest()[:24]}"
-
-
-def index_of(alias: str) -> str:
-    return f"{alias}-v1"
-
-
 def meta_of(model_revision: str, dimensions: int) -> dict[str, object]:
     return {
         "model_revision": model_revision,
@@ -47,12 +35,21 @@ def meta_of(model_revision: str, dimensions: int) -> dict[str, object]:
     }
 
 
+def is_writable(meta: Mapping[str, Any]) -> bool:
+    """Whether this code may write documents there. A version that only adds to the one before it
+    can name both, and publication goes on while indices are rebuilt; other than that it waits."""
+    return (
+        meta.get("mapping_version") in WRITABLE_MAPPINGS
+        and meta.get("analysis_version") == ANALYSIS_VERSION
+    )
+
+
 def index_body(
-    alias: str, *, model_revision: str, dimensions: int, shards: int, replicas: str
+    aliases: Sequence[str], *, model_revision: str, dimensions: int, shards: int, replicas: str
 ) -> dict[str, object]:
     """``replicas``: what ``auto_expand_replicas`` takes, such as "0-1"."""
     return {
-        "aliases": {alias: {"is_write_index": True}},
+        "aliases": {alias: {} for alias in aliases},
         "settings": {
             "index": {
                 "number_of_shards": shards,
@@ -108,12 +105,9 @@ def index_body(
     }
 
 
-def meta_in(response: Mapping[str, Any]) -> dict[str, Any] | None:
-    """``_meta`` of the one index that a mapping response tells of."""
-    for index in response.values():
-        found = index["mappings"].get("_meta")
-        return dict(found) if found else None
-    return None
+def meta_in(index: Mapping[str, Any]) -> dict[str, Any]:
+    """``_meta`` of one index of a mapping response; empty where it is not one of ours."""
+    return dict(index["mappings"].get("_meta") or {})
 
 
 def bulk_lines(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from custody.adapters.opensearch_index.mapping import INDEX_ONLY_FIELDS, SEARCHED, VECTOR
@@ -107,6 +107,16 @@ def field_body(field: str, wanted: SearchFilter, *, timeout: str) -> Clause:
 PROBE: Clause = {"size": 0, "query": {"match_none": {}}, "track_total_hits": False}
 
 
+def every_header(pattern: str) -> Clause:
+    """Of a probe for any index of a space, a closed one included."""
+    return {
+        "index": [pattern],
+        "expand_wildcards": "open,closed",
+        "allow_no_indices": True,
+        "allow_partial_search_results": False,
+    }
+
+
 def header(aliases: Sequence[str], *, lexical: bool = False) -> Clause:
     """A line of msearch before its body. One alias must be there. Of several, some may not, and
     a closed index can't be told from a missing one then: each gets a probe of its own beside.
@@ -120,6 +130,26 @@ def header(aliases: Sequence[str], *, lexical: bool = False) -> Clause:
     if lexical:
         line["search_type"] = "dfs_query_then_fetch"
     return line
+
+
+def version_counts(keys: Collection[DocumentKey], *, after: Clause | None, timeout: str) -> Clause:
+    """Chunks a version of these documents, in pages."""
+    pages: Clause = {
+        "size": 1_000,
+        "sources": [
+            {"document": {"terms": {"field": "document_id"}}},
+            {"version": {"terms": {"field": "version"}}},
+        ],
+    }
+    if after is not None:
+        pages["after"] = after
+    return {
+        "size": 0,
+        "query": {"terms": {"document_id": sorted(key.document_id for key in keys)}},
+        "aggs": {"versions": {"composite": pages}},
+        "track_total_hits": False,
+        "timeout": timeout,
+    }
 
 
 def document_query(

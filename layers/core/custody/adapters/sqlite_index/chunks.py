@@ -6,31 +6,12 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from custody.domain.index.candidates import IndexEntry, Vector
 from custody.domain.index.document import decode, encode
 from custody.domain.index.metadata_match import ordered_values, tags
 from custody.domain.model import Acl
 from custody.domain.text.analysis import searched_terms
-
-
-class StoredSpace(NamedTuple):
-    id: int
-    model_revision: str
-    dimensions: int
-    analysis_version: str
-    searchable: int  # chunks that have a term
-    terms: int  # occurrences of terms in all of them
-
-
-def find_space(connection: sqlite3.Connection, name: str) -> StoredSpace | None:
-    row = connection.execute(
-        "SELECT id, model_revision, dimensions, analysis_version, searchable, terms"
-        " FROM spaces WHERE name = ?",
-        (name,),
-    ).fetchone()
-    return None if row is None else StoredSpace(*row)
 
 
 def put(connection: sqlite3.Connection, space: int, entry: IndexEntry, vector: Vector) -> None:

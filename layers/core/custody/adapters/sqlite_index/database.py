@@ -1,6 +1,7 @@
 """The file: its tables, and connections to it.
 
-One FTS5 table a space holds the analysed terms, so that no statistic is shared between tenants. It
+A row of ``spaces`` is one index of a space: there may be several (``generations``). One FTS5 table
+each holds the analysed terms, so that no statistic is shared between tenants. It
 stores no text of its own (``content=''``); its tokenizer only splits at spaces. FTS5's own bm25()
 is not used: it knows neither the statistics of two spaces together nor Lucene's idf.
 """
@@ -17,7 +18,7 @@ from contextlib import contextmanager
 
 from custody.errors import ConfigurationError, Unavailable
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 # Every column that a filter looks at is in `chunks` or a side table; what a hit shows is one JSON
 # text in `payloads`. AUTOINCREMENT: an id is never used again, so vectors may be cached by it.
@@ -25,13 +26,17 @@ _SCHEMA = """
 CREATE TABLE identity (name TEXT NOT NULL);
 CREATE TABLE spaces (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
-    name TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
     model_revision TEXT NOT NULL,
+    generation TEXT NOT NULL,
+    served INTEGER NOT NULL,
     dimensions INTEGER NOT NULL,
     analysis_version TEXT NOT NULL,
     searchable INTEGER NOT NULL DEFAULT 0,
-    terms INTEGER NOT NULL DEFAULT 0
+    terms INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (name, model_revision, generation)
 );
+CREATE UNIQUE INDEX one_served ON spaces (name, model_revision) WHERE served;
 CREATE TABLE chunks (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     space INTEGER NOT NULL REFERENCES spaces (id),
@@ -80,6 +85,11 @@ def create_term_index(connection: sqlite3.Connection, space: int) -> None:
     connection.execute(
         f"CREATE VIRTUAL TABLE postings_{space:d} USING fts5vocab(terms_{space:d}, instance)"
     )
+
+
+def drop_term_index(connection: sqlite3.Connection, space: int) -> None:
+    connection.execute(f"DROP TABLE postings_{space:d}")
+    connection.execute(f"DROP TABLE terms_{space:d}")
 
 
 def index_unavailable(detail: str) -> Unavailable:

@@ -12,10 +12,15 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from custody.adapters.sqlite_index import chunks, lexical
-from custody.adapters.sqlite_index.chunks import StoredSpace, find_space
-from custody.adapters.sqlite_index.database import Database, create_term_index, index_unavailable
+from custody.adapters.sqlite_index import chunks, generations, lexical
+from custody.adapters.sqlite_index.database import Database, index_unavailable
 from custody.adapters.sqlite_index.filters import allowed_chunks, field_is_open
+from custody.adapters.sqlite_index.generations import (
+    StoredSpace,
+    indices_of,
+    served_index,
+    writable_indices,
+)
 from custody.adapters.sqlite_index.vectors import VectorCache
 from custody.domain.index.candidates import (
     Hit,
@@ -27,16 +32,17 @@ from custody.domain.index.candidates import (
     Vector,
 )
 from custody.domain.index.document import decode
+from custody.domain.index.generations import FIRST, Generation
 from custody.domain.index.rules import (
     checked_vector,
     checked_vectors,
     matches_nothing,
     model_mismatch,
     space_groups,
+    still_served,
 )
 from custody.domain.model import Acl, DocumentKey, Leg
-from custody.domain.text.analysis import ANALYSIS_VERSION, query_terms
-from custody.errors import IntegrityError
+from custody.domain.text.analysis import query_terms
 
 type Scored = tuple[int, float]
 
@@ -54,47 +60,56 @@ class SqliteIndex:
 
     def ensure(self, space: Space, *, model_revision: str, dimensions: int) -> None:
         with self._database.reading() as connection:
-            stored = find_space(connection, _name(space))
-        if stored is None:
-            stored = self._create(space, model_revision, dimensions)
-        if (stored.model_revision, stored.dimensions) != (model_revision, dimensions):
-            raise model_mismatch(stored.model_revision, model_revision)
-        _check_analysis(stored)
+            made = bool(indices_of(connection, space))
+        if not made:
+            self._make_first(space, model_revision, dimensions)
+        with self._database.reading() as connection:
+            for stored in writable_indices(connection, space, model_revision):
+                if stored.dimensions != dimensions:
+                    raise model_mismatch(stored.model_revision, model_revision)
+
+    def revisions(self, space: Space) -> frozenset[str]:
+        with self._database.reading() as connection:
+            return frozenset(stored.model_revision for stored in indices_of(connection, space))
 
     def put(self, space: Space, entries: Sequence[IndexEntry]) -> None:
         if not entries:
             return
         with self._database.writing() as connection:
-            stored = find_space(connection, _name(space))
-            if stored is None:
-                raise index_unavailable("the space was never made")
-            _check_analysis(stored)
-            vectors = checked_vectors(
-                space,
-                entries,
-                model_revision=stored.model_revision,
-                dimensions=stored.dimensions,
-            )
-            for entry, vector in zip(entries, vectors, strict=True):
-                chunks.put(connection, stored.id, entry, vector)
+            for stored in writable_indices(connection, space, entries[0].model_revision):
+                _put(connection, space, stored, entries)
 
     def refresh(self, spaces: Collection[Space]) -> None:
         """Nothing to do: a committed write is visible."""
 
-    def count(self, space: Space, key: DocumentKey, version: int | None = None) -> int:
+    def count(
+        self,
+        space: Space,
+        key: DocumentKey,
+        version: int | None = None,
+        *,
+        model_revision: str | None = None,
+    ) -> int:
         with self._database.reading() as connection:
-            stored = find_space(connection, _name(space))
-            if stored is None:
-                return 0
-            return len(_chunks_of(connection, stored.id, key, version=version))
+            found = [
+                len(_chunks_of(connection, stored.id, key, version=version))
+                for stored in indices_of(connection, space)
+                if stored.served and model_revision in (None, stored.model_revision)
+            ]
+            return min(found, default=0)
+
+    def left(self, space: Space, key: DocumentKey, version: int | None = None) -> int:
+        with self._database.reading() as connection:
+            return sum(
+                len(_chunks_of(connection, stored.id, key, version=version))
+                for stored in indices_of(connection, space)
+            )
 
     def set_acl(self, space: Space, key: DocumentKey, version: int, acl: Acl) -> None:
         with self._database.writing() as connection:
-            stored = find_space(connection, _name(space))
-            if stored is None:
-                return
-            for chunk in _chunks_of(connection, stored.id, key, version=version):
-                chunks.set_acl(connection, stored.id, chunk, acl)
+            for stored in indices_of(connection, space):
+                for chunk in _chunks_of(connection, stored.id, key, version=version):
+                    chunks.set_acl(connection, stored.id, chunk, acl)
 
     def delete(
         self,
@@ -105,36 +120,101 @@ class SqliteIndex:
         through: int | None = None,
     ) -> None:
         with self._database.writing() as connection:
-            stored = find_space(connection, _name(space))
-            if stored is None:
-                return
-            ids = _chunks_of(connection, stored.id, key, version=version, through=through)
-            if ids:
-                chunks.remove(connection, stored.id, ids)
-                chunks.expunge_terms(connection, stored.id)
+            for stored in indices_of(connection, space):
+                _remove(connection, stored, key, version=version, through=through)
         # Also where nothing was left to delete: an earlier call may have got no further.
         self._database.truncate_log()
+
+    # --- one index among those of a space ---------------------------------------------------------
+
+    def generations(self, space: Space) -> tuple[Generation, ...]:
+        with self._database.reading() as connection:
+            return tuple(stored.told() for stored in indices_of(connection, space))
+
+    def create(
+        self, space: Space, *, generation: str, model_revision: str, dimensions: int
+    ) -> Generation:
+        with self._database.writing() as connection:
+            name = f"{model_revision}#{generation}"
+            if generations.index_named(connection, space, name) is None:
+                generations.make(
+                    connection,
+                    space,
+                    generation=generation,
+                    model_revision=model_revision,
+                    dimensions=dimensions,
+                    served=False,
+                )
+            return generations.there(connection, space, name).told()
+
+    def put_into(self, space: Space, name: str, entries: Sequence[IndexEntry]) -> None:
+        with self._database.writing() as connection:
+            stored = generations.there(connection, space, name)
+            generations.check_analysis(stored)
+            _put(connection, space, stored, entries)
+
+    def take_from(self, space: Space, name: str, key: DocumentKey, version: int) -> None:
+        with self._database.writing() as connection:
+            stored = generations.index_named(connection, space, name)
+            if stored is not None:
+                _remove(connection, stored, key, version=version)
+        self._database.truncate_log()
+
+    def counts_in(
+        self, space: Space, name: str, keys: Collection[DocumentKey]
+    ) -> dict[tuple[DocumentKey, int], int]:
+        with self._database.reading() as connection:
+            stored = generations.there(connection, space, name)
+            return {
+                (key, version): count
+                for key in keys
+                for version, count in connection.execute(
+                    "SELECT version, count(*) FROM chunks WHERE space = ? AND document_id = ?"
+                    " GROUP BY version",
+                    (stored.id, key.document_id),
+                )
+            }
+
+    def serve(self, space: Space, name: str) -> None:
+        with self._database.writing() as connection:
+            generations.serve(connection, space, name)
+
+    def drop(self, space: Space, name: str, *, served: bool = False) -> None:
+        with self._database.writing() as connection:
+            stored = generations.index_named(connection, space, name)
+            if stored is not None:
+                if stored.served and not served:
+                    raise still_served()
+                generations.drop(connection, stored)
+        self._database.truncate_log()
+
+    # --- searching --------------------------------------------------------------------------------
 
     def search(self, query: LegQuery) -> LegHits:
         terms = query_terms(query.text) if Leg.LEXICAL in query.legs else {}
         vector = checked_vector(query.vector) if Leg.SEMANTIC in query.legs else None
         allowed_chunks(0, query.filter)  # a filter that can't be is refused, whatever is stored
+        if query.depth < 1 or matches_nothing(query.filter):
+            terms, vector = {}, None
+        if not (terms or vector is not None or query.filter.metadata):
+            return LegHits()
         semantic: list[Scored] = []
         lexical_hits: list[Scored] = []
         with self._database.reading() as connection:
-            unknown = _unknown_fields(connection, query)
-            if (
-                query.depth < 1
-                or matches_nothing(query.filter)
-                or not (terms or vector is not None)
-            ):
+            served = {
+                space: stored
+                for space in set(query.spaces)
+                if (stored := served_index(connection, space, query.model_revision)) is not None
+            }
+            unknown = _unknown_fields(connection, served.values(), query.filter)
+            if not (terms or vector is not None):
                 return LegHits(unknown_fields=unknown)
             identity: str = connection.execute("SELECT name FROM identity").fetchone()[0]
             for group in space_groups(query):
                 allowed = [
-                    _allowed(connection, stored, query.filter)
+                    _allowed(connection, served[space], query.filter)
                     for space in group
-                    if (stored := find_space(connection, _name(space))) is not None
+                    if space in served
                 ]
                 if terms and allowed:
                     ids, scores = lexical.scores(connection, allowed, terms)
@@ -152,20 +232,17 @@ class SqliteIndex:
         with self._database.reading() as connection:
             connection.execute("SELECT count(*) FROM spaces").fetchone()
 
-    def _create(self, space: Space, model_revision: str, dimensions: int) -> StoredSpace:
+    def _make_first(self, space: Space, model_revision: str, dimensions: int) -> None:
         with self._database.writing() as connection:
-            stored = find_space(connection, _name(space))
-            if stored is not None:  # another process was faster
-                return stored
-            number = connection.execute(
-                "INSERT INTO spaces (name, model_revision, dimensions, analysis_version)"
-                " VALUES (?, ?, ?, ?)",
-                (_name(space), model_revision, dimensions, ANALYSIS_VERSION),
-            ).lastrowid
-            if number is None:
-                raise index_unavailable("a space could not be made")
-            create_term_index(connection, number)
-            return StoredSpace(number, model_revision, dimensions, ANALYSIS_VERSION, 0, 0)
+            if not indices_of(connection, space):  # or another process was faster
+                generations.make(
+                    connection,
+                    space,
+                    generation=FIRST,
+                    model_revision=model_revision,
+                    dimensions=dimensions,
+                    served=True,
+                )
 
     def _nearest(
         self,
@@ -177,8 +254,6 @@ class SqliteIndex:
     ) -> list[Scored]:
         if not len(allowed.ids):
             return []
-        if allowed.space.model_revision != query.model_revision:
-            raise model_mismatch(allowed.space.model_revision, query.model_revision)
         checked_vector(vector, dimensions=allowed.space.dimensions)
         ids, cosines = self._vectors.nearest(
             connection,
@@ -191,16 +266,31 @@ class SqliteIndex:
         return list(zip(ids.tolist(), cosines.tolist(), strict=True))
 
 
-def _name(space: Space) -> str:
-    return json.dumps([space.tenant, space.source_id], ensure_ascii=False)
+def _put(
+    connection: sqlite3.Connection,
+    space: Space,
+    stored: StoredSpace,
+    entries: Sequence[IndexEntry],
+) -> None:
+    vectors = checked_vectors(
+        space, entries, model_revision=stored.model_revision, dimensions=stored.dimensions
+    )
+    for entry, vector in zip(entries, vectors, strict=True):
+        chunks.put(connection, stored.id, entry, vector)
 
 
-def _check_analysis(stored: StoredSpace) -> None:
-    if stored.analysis_version != ANALYSIS_VERSION:
-        raise IntegrityError(
-            "The index was made with another analysis of text: it must be rebuilt.",
-            code="index-mapping-mismatch",
-        )
+def _remove(
+    connection: sqlite3.Connection,
+    stored: StoredSpace,
+    key: DocumentKey,
+    *,
+    version: int | None = None,
+    through: int | None = None,
+) -> None:
+    ids = _chunks_of(connection, stored.id, key, version=version, through=through)
+    if ids:
+        chunks.remove(connection, stored.id, ids)
+        chunks.expunge_terms(connection, stored.id)
 
 
 def _chunks_of(
@@ -235,15 +325,15 @@ def _allowed(
     return lexical.Allowed(stored, ids[order], lengths[order])
 
 
-def _unknown_fields(connection: sqlite3.Connection, query: LegQuery) -> tuple[str, ...]:
-    found = (find_space(connection, _name(space)) for space in query.spaces)
-    spaces = [stored.id for stored in found if stored is not None] if query.filter.metadata else []
+def _unknown_fields(
+    connection: sqlite3.Connection, spaces: Collection[StoredSpace], wanted: SearchFilter
+) -> tuple[str, ...]:
     return tuple(
         field
-        for field in sorted(query.filter.metadata)
+        for field in sorted(wanted.metadata)
         if not any(
-            connection.execute(*field_is_open(space, field, query.filter)).fetchone()
-            for space in spaces
+            connection.execute(*field_is_open(stored.id, field, wanted)).fetchone()
+            for stored in spaces
         )
     )
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from custody.adapters.sqlite_index.chunks import StoredSpace
+from custody.adapters.sqlite_index.generations import StoredSpace
 from custody.domain.ranking.bm25 import length_norms, term_scores, term_weight
 
 type Ids = npt.NDArray[np.int64]

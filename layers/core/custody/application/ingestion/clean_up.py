@@ -34,5 +34,5 @@ class CleanUpSuperseded:
         space = Space.of(job.key)
         self.index.delete(space, job.key, version=job.version)
         self.index.refresh((space,))
-        if self.index.count(space, job.key, job.version) != 0:
+        if self.index.left(space, job.key, job.version) != 0:
             raise Unavailable("A superseded version can still be found.", code="index-unavailable")

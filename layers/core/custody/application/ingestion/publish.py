@@ -213,7 +213,7 @@ class Publish:
 
     def _flip(self, record: VersionRecord, indexed_acl: Acl) -> None:
         key, version = record.key, record.version
-        found = self.index.count(Space.of(key), key, version)
+        found = self.index.count(Space.of(key), key, version, model_revision=record.model_revision)
         if found != record.chunk_count:
             if self._is_over(record):
                 self._clean_up(key, version)

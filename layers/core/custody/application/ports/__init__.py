@@ -25,6 +25,7 @@ from custody.application.ports.index import (
     CandidateIndex,
     ChunkCounts,
     EvidenceIndex,
+    RebuildableIndex,
     WritableIndex,
 )
 from custody.application.ports.jobs import Jobs
@@ -85,6 +86,7 @@ __all__ = [
     "Parser",
     "PolicyStore",
     "Publication",
+    "RebuildableIndex",
     "Rejections",
     "Reranker",
     "Rewriter",

@@ -218,9 +218,7 @@ class Search:
             legs=running,
             text=request.query,
             vector=vector,
-            model_revision=self._embedder.revision
-            if self._embedder and vector is not None
-            else None,
+            model_revision=self._embedder.revision if self._embedder else None,
         )
         return Plan(
             question=request.query,

@@ -48,6 +48,10 @@ def model_mismatch(of_index: str, given: str | None) -> IntegrityError:
     )
 
 
+def still_served() -> IntegrityError:
+    return IntegrityError("The index is served: it can't be dropped.", code="index-served")
+
+
 def matches_nothing(wanted: SearchFilter) -> bool:
     """True where an empty set is asked for, so that no index needs to be asked."""
     return (

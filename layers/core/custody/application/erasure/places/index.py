@@ -24,8 +24,8 @@ class IndexEntries:
         space = Space.of(key)
         self.index.delete(space, key, through=through)
         self.index.refresh((space,))
-        if self.index.count(space, key) != 0 and any(
-            self.index.count(space, key, version) for version in range(1, through + 1)
+        if self.index.left(space, key) != 0 and any(
+            self.index.left(space, key, version) for version in range(1, through + 1)
         ):
             raise Unavailable("Chunks can still be found.", code="index-unavailable")
         return "Gone from searches; the index reclaims its space when it merges segments."
