@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from custody.adapters.parsers import Limits
-from custody.application.ingestion.parse import PART_CHUNKS
+from custody.application.evidence_files import PART_CHUNKS
 from custody.errors import CustodyError
 from custody.http.problem import PROBLEM_TYPE, problem
 from tests.architecture.template_facts import (

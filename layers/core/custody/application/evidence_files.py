@@ -12,6 +12,9 @@ from custody.domain.model import Chunk, VersionRecord
 from custody.domain.storage import chunk_lines, object_keys
 from custody.errors import IntegrityError
 
+PART_CHUNKS = 32
+"""A version is embedded, and its vectors are stored, in parts of so many chunks."""
+
 MAX_CHUNK_FILE_BYTES = 256 * 1024 * 1024
 MAX_VECTOR_FILE_BYTES = 4 * 1024 * 1024
 
@@ -46,9 +49,36 @@ def encode_vectors(matrix: Matrix) -> bytes:
     return buffer.getvalue()
 
 
-def read_vectors(objects: ObjectStore, record: VersionRecord, part: int, rows: int) -> Matrix:
+def rows_of(record: VersionRecord, part: int) -> int:
+    """How many chunks a part has."""
+    return min(PART_CHUNKS, record.chunk_count - part * PART_CHUNKS)
+
+
+def read_every_vector(
+    objects: ObjectStore, record: VersionRecord, model_revision: str | None = None
+) -> Matrix:
+    """Shape (chunk_count, dimensions): of the model that the version came with, or of another one.
+    Raises IntegrityError(parts-missing | vectors-missing | invalid-vector)."""
+    if record.parts_total == 0 or len(record.parts_done) != record.parts_total:
+        raise IntegrityError("Parts of the version are missing.", code="parts-missing")
+    return np.concatenate(
+        [
+            read_vectors(objects, record, part, rows_of(record, part), model_revision)
+            for part in range(record.parts_total)
+        ]
+    )
+
+
+def read_vectors(
+    objects: ObjectStore,
+    record: VersionRecord,
+    part: int,
+    rows: int,
+    model_revision: str | None = None,
+) -> Matrix:
     """Raises IntegrityError(vectors-missing | invalid-vector)."""
-    key = object_keys.vectors(record.key, record.version, record.model_revision or "", part)
+    revision = model_revision or record.model_revision or ""
+    key = object_keys.vectors(record.key, record.version, revision, part)
     found = objects.head(key)
     if found is None:
         raise IntegrityError("A part's vectors are missing.", code="vectors-missing")

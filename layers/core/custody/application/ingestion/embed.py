@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from custody.application.evidence_files import check_vectors, encode_vectors, read_chunks
+from custody.application.evidence_files import (
+    PART_CHUNKS,
+    check_vectors,
+    encode_vectors,
+    read_chunks,
+)
 from custody.application.failure import Failure, collecting
-from custody.application.ingestion.parse import PART_CHUNKS
 from custody.application.ports import Embedder, Jobs, Matrix, ObjectStore, VersionSteps
 from custody.domain.jobs import EmbedJob, PublishJob, RejectJob
 from custody.domain.ledger import transitions

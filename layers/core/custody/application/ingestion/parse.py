@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from custody.application.evidence_files import PART_CHUNKS
 from custody.application.ingestion.rejecting import RejectingVersion
 from custody.application.ports import Chunker, Jobs, ObjectStore, Parser, VersionSteps
 from custody.domain.jobs import EmbedJob, ParseJob, RejectJob
@@ -14,7 +15,6 @@ from custody.domain.storage import chunk_lines, object_keys
 from custody.domain.text import hygiene
 from custody.errors import NotFound, Rejected, TooLarge
 
-PART_CHUNKS = 32
 MAX_CHUNKS = 5_000
 
 

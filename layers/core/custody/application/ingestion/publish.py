@@ -11,11 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-import numpy as np
-
-from custody.application.evidence_files import read_chunks, read_vectors
+from custody.application.evidence_files import read_chunks, read_every_vector
 from custody.application.failure import Failure, collecting
-from custody.application.ingestion.parse import PART_CHUNKS
+from custody.application.index_entries import entries_of, leaves_of
 from custody.application.ingestion.publish_acl import PublishAcl, PublishAclLedger
 from custody.application.ingestion.rejecting import DROP_CONNECTOR, settle_drop
 from custody.application.ports import (
@@ -29,7 +27,7 @@ from custody.application.ports import (
     VersionHistory,
     WritableIndex,
 )
-from custody.domain.index.candidates import IndexEntry, Space
+from custody.domain.index.candidates import Space
 from custody.domain.jobs import CleanupJob, PublishJob
 from custody.domain.ledger.access import wanted_acl
 from custody.domain.ledger.drops import DropState
@@ -43,8 +41,6 @@ from custody.domain.model import (
     VersionState,
 )
 from custody.domain.provenance import merkle, statement
-from custody.domain.provenance.canonical import leaf_bytes
-from custody.domain.provenance.identifiers import chunk_id
 from custody.errors import CustodyError, IntegrityError, NotFound
 
 
@@ -98,71 +94,31 @@ class Publish:
         if record.state not in (VersionState.PENDING, VersionState.ACTIVE):
             self._clean_up(record.key, record.version)
             return None
-        if record.parts_total == 0 or len(record.parts_done) != record.parts_total:
-            raise IntegrityError("Parts of the version are missing.", code="parts-missing")
         source = self.ledger.source(SourceKey(record.key.tenant, record.source_id))
         head = self.ledger.head(record.key)
         if source is None or head is None:
             raise IntegrityError("The version's source or head is missing.", code="source-missing")
         try:
             chunks = read_chunks(self.objects, record)
-            vectors = np.concatenate(
-                [
-                    read_vectors(self.objects, record, part, _rows(record, part))
-                    for part in range(record.parts_total)
-                ]
-            )
+            vectors = read_every_vector(self.objects, record)
         except (NotFound, IntegrityError):
             if self._is_over(record):
                 self._clean_up(record.key, record.version)
                 return None
             raise
-        leaves = [merkle.leaf_hash(leaf_bytes(chunk)) for chunk in chunks]
+        leaves = leaves_of(chunks)
         record = self._sign(record, source, head, merkle.root(leaves).hex())
         if record.envelope is None:
             self._clean_up(record.key, record.version)  # it ended while it was being signed
             return None
         live = record.state is VersionState.ACTIVE
         acl = wanted_acl(head) if live and head.version == record.version else record.acl
-        paths = merkle.audit_paths(leaves)
-        space = Space.of(record.key)
-        self.index.ensure(
-            space, model_revision=record.model_revision or "", dimensions=vectors.shape[1]
+        space, revision = Space.of(record.key), record.model_revision or ""
+        entries = entries_of(
+            record, source, chunks, vectors, acl=acl, model_revision=revision, leaves=leaves
         )
-        self.index.put(
-            space,
-            [
-                IndexEntry(
-                    chunk_id=chunk_id(
-                        record.key.tenant,
-                        record.source_id,
-                        record.key.document_id,
-                        record.version,
-                        chunk.ordinal,
-                    ),
-                    key=record.key,
-                    source_id=record.source_id,
-                    trust_domain=source.trust_domain,
-                    version=record.version,
-                    ordinal=chunk.ordinal,
-                    title=chunk.title,
-                    heading=chunk.heading,
-                    page=chunk.page,
-                    text=chunk.text,
-                    acl=acl.allow,
-                    proof=tuple(sibling.hex() for sibling in path),
-                    chunk_count=len(chunks),
-                    version_digest=record.content_sha256,
-                    model_revision=record.model_revision or "",
-                    vector=vector,
-                    metadata=record.metadata,
-                    observed_at=record.observed_at,
-                    valid_from=record.valid_from,
-                    valid_to=record.valid_to,
-                )
-                for chunk, vector, path in zip(chunks, vectors, paths, strict=True)
-            ],
-        )
+        self.index.ensure(space, model_revision=revision, dimensions=vectors.shape[1])
+        self.index.put(space, entries)
         return _Indexed(job, record, acl)
 
     def _sign(self, record: VersionRecord, source: Source, head: Head, root: str) -> VersionRecord:
@@ -253,7 +209,3 @@ class Publish:
 
     def _publish_acl(self, key: DocumentKey) -> None:
         PublishAcl(self.ledger, self.index, self.signer, self.clock)(key)
-
-
-def _rows(record: VersionRecord, part: int) -> int:
-    return min(PART_CHUNKS, record.chunk_count - part * PART_CHUNKS)
