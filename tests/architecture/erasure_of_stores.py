@@ -60,6 +60,11 @@ STORES = (
         exempt="The tombstone strips it in the transaction that hides the document.",
     ),
     Store(
+        ("item/acl_revision",),
+        exempt="Who could read the document when: versions, terms, times and ids of statements. The "
+        "question stays open after the erasure; a term names a reader, never what was read.",
+    ),
+    Store(
         ("port/Tombstones", "port/ErasureLedger", "item/erasure"),
         exempt="It is the receipt: who asked and why, and what became of each copy.",
     ),

@@ -84,7 +84,7 @@ def stack(client: Any) -> Iterator[Fixture]:
 def publish(ledger: DynamoLedger, key: DocumentKey = KEY) -> None:
     head = ledger.head(key)
     record = ledger.accept(records.draft(key), expected_revision=head.revision if head else 0)
-    ledger.flip(Flip(replace(record, **records.published(record))))
+    ledger.flip(Flip(replace(record, **records.published(record)), LATER))
 
 
 # Each write: what prepares it, the write, and what it must have left behind exactly once.
@@ -110,7 +110,7 @@ def _prepare_live_and_pending(ledger: DynamoLedger) -> None:
 
 def _prepare_narrowed(ledger: DynamoLedger) -> None:
     publish(ledger)
-    ledger.narrow(KEY, ANN, expected_revision=2)
+    ledger.narrow(KEY, ANN, expected_revision=2, at=LATER)
 
 
 def _prepare_erased(ledger: DynamoLedger) -> None:
@@ -126,7 +126,7 @@ def _tombstone(ledger: DynamoLedger) -> object:
 def _flip(ledger: DynamoLedger) -> object:
     record = ledger.version(KEY, 2)
     assert record is not None
-    return ledger.flip(Flip(replace(record, **records.published(record))))
+    return ledger.flip(Flip(replace(record, **records.published(record)), LATER))
 
 
 def _sign(ledger: DynamoLedger) -> object:
@@ -143,6 +143,7 @@ def _flip_acl(ledger: DynamoLedger) -> object:
         acl=ANN,
         statement_id="acl",
         envelope=records.envelope("acl"),
+        at=LATER,
     )
 
 
@@ -162,11 +163,11 @@ WRITES: Mapping[str, tuple[Write, Write]] = {
     "reject": (_prepare_pending, lambda ledger: ledger.reject(KEY, 1, ["bad"])),
     "narrow": (
         _prepare_live_and_pending,
-        lambda ledger: ledger.narrow(KEY, ANN, expected_revision=3),
+        lambda ledger: ledger.narrow(KEY, ANN, expected_revision=3, at=LATER),
     ),
     "flip_acl": (_prepare_narrowed, _flip_acl),
     "tombstone": (lambda ledger: publish(ledger), _tombstone),
-    "mark_erased": (_prepare_erased, lambda ledger: ledger.mark_erased(KEY, 1)),
+    "mark_erased": (_prepare_erased, lambda ledger: ledger.mark_erased(KEY, 1, at=LATER)),
     "put_source": (
         _prepare_nothing,
         lambda ledger: ledger.put_source(records.source("acme"), expected_revision=0),
@@ -294,12 +295,12 @@ def test_a_write_overtaken_by_another_is_told_as_moved_not_as_a_success(stack: F
     publish(stack.sound)
 
     def overtaken(call: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-        stack.sound.narrow(KEY, Acl.of("user:bob"), expected_revision=2)
+        stack.sound.narrow(KEY, Acl.of("user:bob"), expected_revision=2, at=LATER)
         return call(**arguments)
 
-    ledger, _ = stack.faulty(update_item=[overtaken])
+    ledger, _ = stack.faulty(transact_write_items=[overtaken])
     with pytest.raises(Moved):
-        ledger.narrow(KEY, ANN, expected_revision=2)
+        ledger.narrow(KEY, ANN, expected_revision=2, at=LATER)
     head = stack.sound.head(KEY)
     assert head is not None
     assert (head.narrowed_to, head.revision) == (Acl.of("user:bob"), 3)
@@ -397,7 +398,7 @@ def test_a_reply_above_sixteen_megabytes_comes_in_pieces(aws_credentials: None) 
             record = ledger.accept(records.draft(key), expected_revision=0)
             # Far larger than any real statement, and within the limit of an item.
             large = records.published(record, envelope=records.envelope("s", 200_000))
-            assert ledger.flip(Flip(replace(record, **large))) is not None
+            assert ledger.flip(Flip(replace(record, **large), LATER)) is not None
         faulty.calls.clear()
         view = ledger.view("acme", "ann", keys, [])
         assert set(view.heads) == set(keys)
@@ -541,8 +542,8 @@ def test_each_kind_of_item_lies_in_the_table_whose_rights_it_needs(stack: Fixtur
         for part in PARTS
     }
     assert found == {
-        "trust": {"CONTROL", "TENANT", "PRINCIPAL", "SOURCE", "SECRET", "POLICY"},
-        "ledger": {"HEAD", "ERASURE", "LAYOUT"},
+        "trust": {"CONTROL", "TENANT", "PRINCIPAL", "SOURCE", "CHANGE", "SECRET", "POLICY"},
+        "ledger": {"ACL", "HEAD", "ACL", "ERASURE", "LAYOUT"},
         "work": {"V", "DROP", "LAYOUT"},
     }
 

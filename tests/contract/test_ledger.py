@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -83,12 +83,14 @@ def accept(ledger: Ledger, key: DocumentKey = KEY, **changes: Any) -> VersionRec
     )
 
 
-def flip(ledger: Ledger, record: VersionRecord, **changes: Any) -> Head | None:
-    return ledger.flip(Flip(replace(record, **records.published(record, **changes))))
+def flip(
+    ledger: Ledger, record: VersionRecord, at: datetime = LATER, **changes: Any
+) -> Head | None:
+    return ledger.flip(Flip(replace(record, **records.published(record, **changes)), at))
 
 
-def publish(ledger: Ledger, key: DocumentKey = KEY, **changes: Any) -> Head:
-    head = flip(ledger, accept(ledger, key, **changes))
+def publish(ledger: Ledger, key: DocumentKey = KEY, at: datetime = LATER, **changes: Any) -> Head:
+    head = flip(ledger, accept(ledger, key, **changes), at)
     assert head is not None
     return head
 
@@ -315,8 +317,8 @@ def test_a_version_that_does_not_exist_is_not_invented(ledger: Ledger) -> None:
             replace(records.draft(KEY), version=1, **records.published(records.draft(KEY)))
         )
     ledger.reject(KEY, 1, ["too-late"])
-    ledger.mark_erased(KEY, 1)
-    assert ledger.flip(Flip(replace(records.draft(KEY), version=1))) is None
+    ledger.mark_erased(KEY, 1, at=LATER)
+    assert ledger.flip(Flip(replace(records.draft(KEY), version=1), LATER)) is None
     assert ledger.version(KEY, 1) is None
     assert ledger.head(KEY) is None
 
@@ -341,7 +343,7 @@ def test_nothing_goes_live_without_a_statement(ledger: Ledger) -> None:
     for missing in ("envelope", "statement_id", "chunk_root"):
         unsigned = replace(record, **records.published(record) | {missing: None})
         with pytest.raises(IntegrityError) as refused:
-            ledger.flip(Flip(unsigned))
+            ledger.flip(Flip(unsigned, LATER))
         assert refused.value.code == "statement-missing"
     assert head_of(ledger).version == 0
 
@@ -437,12 +439,13 @@ def sign_acl(ledger: Ledger, acl: Acl, *, version: int = 1, acl_revision: int = 
         acl=acl,
         statement_id=statement,
         envelope=records.envelope(statement),
+        at=LATER,
     )
 
 
 def test_a_narrowed_acl_is_in_force_before_it_is_signed(ledger: Ledger) -> None:
     live = publish(ledger)
-    after = ledger.narrow(KEY, ANN, expected_revision=live.revision)
+    after = ledger.narrow(KEY, ANN, expected_revision=live.revision, at=LATER)
     assert after == head_of(ledger)
     assert after == replace(live, narrowed_to=ANN, revision=live.revision + 1, acl_through=1)
     signed = sign_acl(ledger, ANN)
@@ -457,24 +460,24 @@ def test_a_narrowed_acl_is_in_force_before_it_is_signed(ledger: Ledger) -> None:
 def test_narrowing_on_a_revision_that_moved_is_refused(ledger: Ledger) -> None:
     live = publish(ledger)
     with pytest.raises(Moved):
-        ledger.narrow(KEY, ANN, expected_revision=live.revision - 1)
+        ledger.narrow(KEY, ANN, expected_revision=live.revision - 1, at=LATER)
     assert head_of(ledger) == live
 
 
 def test_narrowing_needs_a_live_version(ledger: Ledger) -> None:
     with pytest.raises(NotFound):
-        ledger.narrow(KEY, ANN, expected_revision=0)
+        ledger.narrow(KEY, ANN, expected_revision=0, at=LATER)
     accept(ledger)
     with pytest.raises(Conflict) as refused:
-        ledger.narrow(KEY, ANN, expected_revision=1)
+        ledger.narrow(KEY, ANN, expected_revision=1, at=LATER)
     assert refused.value.code == "document-not-live"
     assert not isinstance(refused.value, Moved)
 
 
 def test_of_two_acl_changes_the_last_one_takes_force(ledger: Ledger) -> None:
     publish(ledger)
-    ledger.narrow(KEY, ANN, expected_revision=head_of(ledger).revision)
-    ledger.narrow(KEY, STAFF, expected_revision=head_of(ledger).revision)
+    ledger.narrow(KEY, ANN, expected_revision=head_of(ledger).revision, at=LATER)
+    ledger.narrow(KEY, STAFF, expected_revision=head_of(ledger).revision, at=LATER)
     assert sign_acl(ledger, ANN) is None
     assert head_of(ledger).narrowed_to == STAFF
     signed = sign_acl(ledger, STAFF)
@@ -486,7 +489,7 @@ def test_of_two_acl_changes_the_last_one_takes_force(ledger: Ledger) -> None:
 
 def test_an_acl_signed_for_a_version_that_is_no_longer_live_is_dropped(ledger: Ledger) -> None:
     publish(ledger)
-    ledger.narrow(KEY, ANN, expected_revision=head_of(ledger).revision)
+    ledger.narrow(KEY, ANN, expected_revision=head_of(ledger).revision, at=LATER)
     publish(ledger)
     before = head_of(ledger)
     assert sign_acl(ledger, ANN, version=1) is None
@@ -499,6 +502,7 @@ def test_an_acl_signed_for_a_version_that_is_no_longer_live_is_dropped(ledger: L
             acl=ANN,
             statement_id="s",
             envelope=records.envelope("s"),
+            at=LATER,
         )
         is None
     )
@@ -510,7 +514,7 @@ def test_a_version_accepted_before_an_acl_change_does_not_undo_it(
 ) -> None:
     publish(ledger)
     waiting = accept(ledger)
-    ledger.narrow(KEY, ANN, expected_revision=head_of(ledger).revision)
+    ledger.narrow(KEY, ANN, expected_revision=head_of(ledger).revision, at=LATER)
     if signed_before:
         assert sign_acl(ledger, ANN) is not None
     head = flip(ledger, waiting)
@@ -523,7 +527,7 @@ def test_a_version_accepted_before_an_acl_change_does_not_undo_it(
 
 def test_a_version_accepted_after_an_acl_change_brings_its_own(ledger: Ledger) -> None:
     publish(ledger)
-    ledger.narrow(KEY, ANN, expected_revision=head_of(ledger).revision)
+    ledger.narrow(KEY, ANN, expected_revision=head_of(ledger).revision, at=LATER)
     head = publish(ledger, acl=STAFF)
     assert (head.acl, head.narrowed_to) == (STAFF, None)
 
@@ -625,10 +629,10 @@ def test_only_ids_digests_state_and_times_outlive_an_erasure(ledger: Ledger) -> 
     publish(ledger, uri="https://wiki.example/secret-plan", title="Secret plan")
     ledger.chunked(KEY, 1, **records.parsed())
     with pytest.raises(Conflict):
-        ledger.mark_erased(KEY, 1)
+        ledger.mark_erased(KEY, 1, at=LATER)
     erase(ledger)
-    ledger.mark_erased(KEY, 1)
-    ledger.mark_erased(KEY, 1)
+    ledger.mark_erased(KEY, 1, at=LATER)
+    ledger.mark_erased(KEY, 1, at=LATER)
     stored = version_of(ledger, 1)
     assert (stored.state, stored.version, stored.statement_id, stored.content_sha256) == (
         VersionState.ERASED,
@@ -645,7 +649,7 @@ def test_late_work_on_an_erased_version_changes_nothing(ledger: Ledger) -> None:
     record = accept(ledger)
     ledger.chunked(KEY, 1, **records.parsed())
     erase(ledger)
-    ledger.mark_erased(KEY, 1)
+    ledger.mark_erased(KEY, 1, at=LATER)
     erased = version_of(ledger, 1)
     assert ledger.chunked(KEY, 1, **records.parsed()) == erased
     assert ledger.part_done(KEY, 1, 0, model_revision="model-1") == erased
@@ -689,6 +693,88 @@ def test_drops_are_found_by_name_over_all_sources(ledger: Ledger) -> None:
     ledger.put_drop(drop(source=SourceKey("globex", "wiki")))
     found = ledger.find_drops("acme", "a/ü b.md")
     assert [one.source.source_id for one in found] == ["hr", "wiki"]
+
+
+# the past
+
+
+def test_a_version_is_live_from_its_flip_to_that_of_its_successor(ledger: Ledger) -> None:
+    publish(ledger)
+    publish(ledger, at=LATER + timedelta(hours=1))
+    first, second = ledger.version(KEY, 1), ledger.version(KEY, 2)
+    assert first is not None
+    assert second is not None
+    assert (first.published_at, first.superseded_at) == (LATER, LATER + timedelta(hours=1))
+    assert (second.published_at, second.superseded_at) == (first.superseded_at, None)
+    assert head_of(ledger).recorded_at == second.published_at
+
+
+def test_times_of_one_document_never_go_back(ledger: Ledger) -> None:
+    publish(ledger)
+    publish(ledger, at=NOW)
+    first, second = ledger.version(KEY, 1), ledger.version(KEY, 2)
+    assert first is not None
+    assert second is not None
+    assert first.superseded_at == second.published_at == LATER
+
+
+def test_an_overtaken_version_was_never_live(ledger: Ledger) -> None:
+    for number in (1, 2):
+        ledger.accept(records.draft(KEY), expected_revision=number - 1)
+    newer, older = ledger.version(KEY, 2), ledger.version(KEY, 1)
+    assert newer is not None
+    assert older is not None
+    ledger.flip(Flip(replace(newer, **records.published(newer)), LATER))
+    ledger.flip(Flip(replace(older, **records.published(older)), LATER))
+    overtaken = ledger.version(KEY, 1)
+    assert overtaken is not None
+    assert (overtaken.state, overtaken.published_at, overtaken.superseded_at) == (
+        VersionState.SUPERSEDED, None, None,
+    )  # fmt: skip
+    assert [kept.version for kept in ledger.acl_revisions(KEY)] == [2]
+
+
+def test_every_acl_that_held_is_kept_with_its_time_and_statement(ledger: Ledger) -> None:
+    assert ledger.acl_revisions(KEY) == ()
+    live = publish(ledger)
+    times = [LATER + timedelta(hours=hours) for hours in range(1, 5)]
+    ledger.narrow(KEY, ANN, expected_revision=live.revision, at=times[0], by="ann")
+    ledger.flip_acl(
+        KEY,
+        version=1,
+        acl_revision=1,
+        acl=ANN,
+        statement_id="acl",
+        envelope=records.envelope("acl"),
+        at=times[1],
+    )
+    publish(ledger, at=times[2])
+    erasure = Erasure("er-1", KEY, 0, "asked", "bob", times[3])
+    ledger.tombstone(erasure, expected_revision=head_of(ledger).revision)
+    kept = ledger.acl_revisions(KEY)
+    assert [(k.version, k.acl, k.narrowed_to, k.since, k.by) for k in kept] == [
+        (1, live.acl, None, LATER, None),
+        (1, live.acl, ANN, times[0], "ann"),
+        (1, ANN, None, times[1], None),
+        (2, live.acl, None, times[2], None),
+        (0, Acl(()), None, times[3], "bob"),
+    ]
+    assert [k.acl_revision for k in kept] == [0, 0, 1, 0, 0]
+    assert kept[2].statement_id == "acl"
+    assert kept[0].statement_id == kept[1].statement_id == live.statement_id
+    assert kept[4].statement_id is None
+    ledger.mark_erased(KEY, 2, at=times[3])
+    assert ledger.acl_revisions(KEY) == kept
+    ended = ledger.version(KEY, 2)
+    assert ended is not None
+    assert (ended.published_at, ended.superseded_at) == (times[2], times[3])
+
+
+def test_a_change_of_an_acl_that_lost_is_not_kept(ledger: Ledger) -> None:
+    live = publish(ledger)
+    with pytest.raises(Moved):
+        ledger.narrow(KEY, ANN, expected_revision=live.revision - 1, at=LATER)
+    assert len(ledger.acl_revisions(KEY)) == 1
 
 
 # sources

@@ -19,6 +19,7 @@ ITEMS: Mapping[str, tuple[tuple[str, ...], layout.Key]] = {
     "policy": (("trust",), layout.policy("0" * 64)),
     "page_secret": (("trust",), layout.page_secret()),
     "head": (("ledger",), layout.head(_GUIDE)),
+    "acl_revision": (("ledger",), layout.acl_revision(_GUIDE, 1)),
     "erasure": (("ledger",), layout.erasure("acme", "er-1")),
     "version": (("work",), layout.version(_GUIDE, 1)),
     "drop": (("work",), layout.drop(_WIKI, "a.md")),

@@ -50,7 +50,6 @@ def published(record: VersionRecord, statement: str = "", **changes: Any) -> dic
         "statement_id": statement,
         "envelope": envelope(statement),
         "model_revision": "model-1",
-        "published_at": LATER,
     } | changes
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from custody.application.ports import Page
 from custody.domain.ledger import transitions
+from custody.domain.ledger.acl_history import AclRevision
 from custody.domain.model import DocumentKey, Head, VersionRecord
 from custody_memory.ledger.pages import page
 from custody_memory.ledger.state import State
@@ -28,6 +31,10 @@ class MemoryDocuments(State):
             items = tuple(records[n] for n in numbers[:limit])
         more = len(numbers) > limit
         return Page(items, str(items[-1].version) if more and items else None)
+
+    def acl_revisions(self, key: DocumentKey) -> Sequence[AclRevision]:
+        with self._lock:
+            return tuple(self._acl_revisions.get(key, ()))
 
     def list_heads(
         self,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from custody.domain.ledger import transitions
+from custody.domain.ledger.acl_history import revision_of
 from custody.domain.ledger.erasures import Erasure, ErasureState
 from custody.domain.model import DocumentKey, Head
 from custody.errors import Conflict
@@ -19,7 +22,9 @@ class MemoryErasures(State):
             after, stored = transitions.tombstoned(head, erasure, expected_revision)
             if slot in self._erasures:
                 raise Conflict("The erasure id is already in use.", code="version-conflict")
-            self._heads[erasure.key] = after
+            self._change_head(
+                after, revision_of(after, stored.requested_at, by=stored.requested_by)
+            )
             self._erasures[slot] = stored
             return after
 
@@ -39,8 +44,10 @@ class MemoryErasures(State):
             ):
                 self._erasures[slot] = erasure
 
-    def mark_erased(self, key: DocumentKey, version: int) -> None:
+    def mark_erased(self, key: DocumentKey, version: int, *, at: datetime) -> None:
         with self._lock:
-            record = transitions.stripped(self._heads.get(key), self._version(key, version), key)
+            record = transitions.stripped(
+                self._heads.get(key), self._version(key, version), key, at
+            )
             if record is not None:
                 self._store(record)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from custody.application.ports import Flip
 from custody.domain.ledger import transitions
+from custody.domain.ledger.acl_history import revision_of
 from custody.domain.model import Acl, DocumentKey, Envelope, Head, VersionRecord
 from custody_memory.ledger.state import State
 
@@ -18,20 +21,29 @@ class MemoryPublication(State):
         key, version = flip.record.key, flip.record.version
         with self._lock:
             former = self._heads.get(key)
-            result = transitions.flipped(former, self._version(key, version), flip.record)
+            result = transitions.flipped(former, self._version(key, version), flip.record, flip.at)
             if result.record is not None:
                 self._store(result.record)
             if result.write_head and result.head is not None and former is not None:
-                self._heads[key] = result.head
-                past = transitions.superseded(self._version(key, former.version))
+                since = result.head.recorded_at or flip.at
+                self._change_head(result.head, revision_of(result.head, since))
+                past = transitions.superseded(self._version(key, former.version), since)
                 if past is not None:
                     self._store(past)
             return result.head
 
-    def narrow(self, key: DocumentKey, acl: Acl, *, expected_revision: int) -> Head:
+    def narrow(
+        self,
+        key: DocumentKey,
+        acl: Acl,
+        *,
+        expected_revision: int,
+        at: datetime,
+        by: str | None = None,
+    ) -> Head:
         with self._lock:
             head = transitions.narrowed(self._heads.get(key), acl, expected_revision)
-            self._heads[key] = head
+            self._change_head(head, revision_of(head, at, by=by))
             return head
 
     def flip_acl(
@@ -43,6 +55,7 @@ class MemoryPublication(State):
         acl: Acl,
         statement_id: str,
         envelope: Envelope,
+        at: datetime,
     ) -> Head | None:
         with self._lock:
             result = transitions.flipped_acl(
@@ -56,6 +69,6 @@ class MemoryPublication(State):
             if not isinstance(result, tuple):
                 return result
             head, record = result
-            self._heads[key] = head
+            self._change_head(head, revision_of(head, at))
             self._store(record)
             return head

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from custody.domain.ledger import transitions
+from custody.domain.ledger.acl_history import AclRevision
 from custody.domain.ledger.drops import Drop
 from custody.domain.ledger.erasures import Erasure
 from custody.domain.ledger.sources import SourceChange
@@ -45,9 +46,14 @@ class State:
         self._sources: dict[SourceKey, Source] = {}
         self._source_changes: dict[SourceKey, list[SourceChange]] = {}
         self._heads: dict[DocumentKey, Head] = {}
+        self._acl_revisions: dict[DocumentKey, list[AclRevision]] = {}
         self._versions: dict[DocumentKey, dict[int, VersionRecord]] = {}
         self._erasures: dict[tuple[str, str], Erasure] = {}
         self._drops: dict[tuple[str, str], dict[str, Drop]] = {}
+
+    def _change_head(self, head: Head, revision: AclRevision) -> None:
+        self._heads[head.key] = head
+        self._acl_revisions.setdefault(head.key, []).append(revision)
 
     def _store(self, record: VersionRecord) -> None:
         self._versions.setdefault(record.key, {})[record.version] = record

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -67,7 +68,7 @@ def _drop(world: World) -> object:
 
 
 def _publish_acl(world: World) -> None:
-    head = world.ledger.narrow(GUIDE, Acl.of("user:bob"), expected_revision=2)
+    head = world.ledger.narrow(GUIDE, Acl.of("user:bob"), expected_revision=2, at=world.clock.now())
     world.handle(PublishJob(GUIDE, 1, head.acl_revision + 1))
 
 
@@ -133,11 +134,13 @@ def test_closing_a_document_goes_on_after_a_lost_race(
     real = world.ledger.narrow
     tries: list[int] = []
 
-    def once_too_late(key: DocumentKey, acl: Acl, *, expected_revision: int) -> object:
+    def once_too_late(
+        key: DocumentKey, acl: Acl, *, expected_revision: int, at: datetime, by: str | None = None
+    ) -> object:
         tries.append(expected_revision)
         if len(tries) == 1:
             raise transitions.moved("document")
-        return real(key, acl, expected_revision=expected_revision)
+        return real(key, acl, expected_revision=expected_revision, at=at, by=by)
 
     monkeypatch.setattr(world.ledger, "narrow", once_too_late)
     outcome = world.accept_drop(broken)

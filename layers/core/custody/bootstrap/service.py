@@ -135,7 +135,7 @@ class Service:
         from custody.application.ingestion.change_acl import ChangeAcl
 
         ports = self._ports
-        return ChangeAcl(ports.heads, ports.jobs("publish"), self._waiting)
+        return ChangeAcl(ports.heads, ports.jobs("publish"), ports.clock, self._waiting)
 
     @cached_property
     def uploads(self) -> Uploads:

@@ -283,7 +283,8 @@ class Inspection:
 
 @dataclass(frozen=True, slots=True)
 class VersionRecord:
-    """One version of a document, from acceptance to its end."""
+    """One version of a document, from acceptance to its end. It was live from ``published_at`` on,
+    until ``superseded_at``: by the flips' own times, and by that of the erasure's request."""
 
     key: DocumentKey
     version: int
@@ -317,6 +318,7 @@ class VersionRecord:
     envelope: Envelope | None = None
     reasons: tuple[str, ...] = ()
     published_at: datetime | None = None
+    superseded_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

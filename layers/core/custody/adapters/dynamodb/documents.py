@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from custody.adapters.dynamodb import codec, layout, rows
 from custody.adapters.dynamodb.listing import list_keys
 from custody.adapters.dynamodb.records import DynamoHeadReads, DynamoVersionReads
 from custody.application.ports import Page
 from custody.domain.ledger import transitions
+from custody.domain.ledger.acl_history import AclRevision
 from custody.domain.model import DocumentKey, Head, VersionRecord
 
 
@@ -38,7 +41,11 @@ class DynamoHistory(DynamoVersionReads):
 
 
 class DynamoHeadListing(DynamoHeadReads):
-    """``HeadListing``."""
+    """``HeadListing`` and ``AclHistory``."""
+
+    def acl_revisions(self, key: DocumentKey) -> Sequence[AclRevision]:
+        found = rows.every(self._ledger, layout.head(key).pk, layout.ACL_REVISION)
+        return tuple(codec.load_many(AclRevision, found))
 
     def list_heads(
         self,

@@ -15,6 +15,7 @@ trust   source_change  ``S#`` hash(tenant, source)         ``CHANGE#`` 12 digits
 trust   policy         ``POLICY#`` digest                  ``POLICY``
 trust   page_secret    ``PAGES``                           ``SECRET``
 ledger  head           ``D#`` hash(tenant, document)       ``HEAD``
+ledger  acl_revision   ``D#`` hash(tenant, document)       ``ACL#`` 12 digits
 ledger  erasure        ``E#`` hash(tenant, erasure)        ``ERASURE``
 work    version        ``D#`` hash(tenant, document)       ``V#`` 12 digits
 work    drop           ``P#`` hash(tenant, path)           ``DROP#`` source
@@ -39,6 +40,7 @@ LISTING_SHARDS = 8
 older heads from listings until they are written again; lowering it hides those beyond."""
 
 SOURCE_CHANGE = "CHANGE#"
+ACL_REVISION = "ACL#"
 
 CONTROL_COPIES = 8
 """Every search reads the service's control item; one item serves at most 3,000 strongly
@@ -72,6 +74,10 @@ def _document(key: DocumentKey) -> str:
 
 def head(key: DocumentKey) -> Key:
     return Key(_document(key), "HEAD")
+
+
+def acl_revision(key: DocumentKey, revision: int) -> Key:
+    return Key(_document(key), f"{ACL_REVISION}{revision:012d}")
 
 
 def version(key: DocumentKey, number: int) -> Key:

@@ -12,6 +12,7 @@ from custody.adapters.dynamodb.calls import Item, Table
 from custody.adapters.dynamodb.layout import Key
 from custody.adapters.dynamodb.writes import Row
 from custody.domain.ledger import transitions
+from custody.domain.ledger.acl_history import AclRevision
 from custody.domain.ledger.drops import Drop
 from custody.domain.ledger.erasures import Erasure
 from custody.domain.ledger.sources import SourceChange
@@ -79,6 +80,23 @@ def bodies(table: Table, keys: Sequence[Key]) -> list[str]:
     return [item["body"]["S"] for item in batch(wanted, attributes=("body",))]
 
 
+def every(table: Table, pk: str, kind: str) -> list[str]:
+    """Bodies of all items of a partition whose sort key begins with ``kind``, in its order."""
+    found: list[str] = []
+    resume: dict[str, object] = {}
+    while True:
+        reply = table.query(
+            KeyConditionExpression="pk = :pk AND begins_with(sk, :kind)",
+            ExpressionAttributeValues={":pk": {"S": pk}, ":kind": {"S": kind}},
+            ConsistentRead=True,
+            **resume,
+        )
+        found += [item["body"]["S"] for item in reply["Items"]]
+        if "LastEvaluatedKey" not in reply:
+            return found
+        resume = {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
+
+
 def load_version(item: Item | None) -> Stored[VersionRecord] | None:
     """Parts and their model are attributes of their own: many embedders add to them at once."""
     stored = load(VersionRecord, item)
@@ -103,6 +121,12 @@ def head_row(table: Table, head: Head) -> Row:
             "gsi1sk": {"S": transitions.listing_position(head)},
         },
     )
+
+
+def head_rows(table: Table, head: Head, revision: AclRevision) -> tuple[Row, Row]:
+    """A head that changed what may be read, and what is kept of it."""
+    key = layout.acl_revision(head.key, revision.revision)
+    return head_row(table, head), Row(table, key, codec.dump(revision), 0)
 
 
 def version_row(table: Table, record: VersionRecord, expected: int) -> Row:

@@ -53,20 +53,5 @@ class DynamoSources(OnTrust):
         return Page(tuple(ordered), following)
 
     def source_changes(self, key: SourceKey) -> Sequence[SourceChange]:
-        first = layout.source_change(key, 0)
-        bodies: list[str] = []
-        resume: dict[str, object] = {}
-        while True:
-            reply = self._trust.query(
-                KeyConditionExpression="pk = :pk AND begins_with(sk, :kind)",
-                ExpressionAttributeValues={
-                    ":pk": {"S": first.pk},
-                    ":kind": {"S": layout.SOURCE_CHANGE},
-                },
-                ConsistentRead=True,
-                **resume,
-            )
-            bodies += [item["body"]["S"] for item in reply["Items"]]
-            if "LastEvaluatedKey" not in reply:
-                return tuple(codec.load_many(SourceChange, bodies))
-            resume = {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
+        found = rows.every(self._trust, layout.source(key).pk, layout.SOURCE_CHANGE)
+        return tuple(codec.load_many(SourceChange, found))

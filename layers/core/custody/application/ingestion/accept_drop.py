@@ -419,7 +419,7 @@ class AcceptDrop:
         if pair.sidecar is not None:
             self.rejecting.keep(pair.key + sidecar.SUFFIX, pair.sidecar.ref, error)
         if isinstance(error, BrokenSidecar):
-            withdraw(self.ledger, self.jobs, pair.drop.document, error.code)
+            withdraw(self.ledger, self.jobs, self.clock, pair.drop.document, error.code)
         self._store(
             pair, state=DropState.REJECTED, version=pair.drop.version, reasons=(error.code,)
         )

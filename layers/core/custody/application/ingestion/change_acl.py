@@ -7,7 +7,7 @@ from typing import Protocol
 
 from custody.application.callers import Seen, find, require
 from custody.application.ingestion.waiting import Waiting
-from custody.application.ports import HeadReads, Jobs, LedgerReads, Narrowing
+from custody.application.ports import Clock, HeadReads, Jobs, LedgerReads, Narrowing
 from custody.application.races import again_when_moved
 from custody.domain.intake import validation
 from custody.domain.jobs import PublishJob
@@ -50,6 +50,7 @@ class _Wanted:
 class ChangeAcl:
     ledger: ChangeAclLedger
     jobs: Jobs
+    clock: Clock
     waiting: Waiting
 
     def __call__(self, principal: Principal, request: AclRequest) -> AclChange:
@@ -77,7 +78,13 @@ class ChangeAcl:
         if _is_settled(head, acl):
             return _Wanted(head, acl, signed=True)
         if head.narrowed_to != acl or head.accepted_version > head.acl_through:
-            head = self.ledger.narrow(head.key, acl, expected_revision=head.revision)
+            head = self.ledger.narrow(
+                head.key,
+                acl,
+                expected_revision=head.revision,
+                at=self.clock.now(),
+                by=principal.subject,
+            )
         return _Wanted(head, acl, signed=False)
 
     def _wait(self, head: Head, acl: Acl) -> AclChange:

@@ -128,7 +128,6 @@ class Publish:
                     "The chunks are not those that were signed.", code="root-mismatch"
                 )
             return record
-        now = self.clock.now()
         payload = statement.build(
             record,
             source,
@@ -136,7 +135,7 @@ class Publish:
             chunk_count=record.chunk_count,
             acl=record.acl,
             acl_revision=0,
-            signed_at=now,
+            signed_at=self.clock.now(),
             supersedes=head.version or None,
         )
         signed = replace(
@@ -144,7 +143,6 @@ class Publish:
             chunk_root=root,
             statement_id=statement.statement_id(payload),
             envelope=self.signer.sign(statement.PAYLOAD_TYPE, payload),
-            published_at=now,
         )
         return self.ledger.signed(signed)
 
@@ -177,7 +175,7 @@ class Publish:
             raise IntegrityError(
                 f"A search sees {found} of {record.chunk_count} chunks.", code="index-incomplete"
             )
-        head = self.ledger.flip(Flip(record))
+        head = self.ledger.flip(Flip(record, self.clock.now()))
         if head is None:
             self._clean_up(key, version)
             return

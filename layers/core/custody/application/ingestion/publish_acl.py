@@ -76,6 +76,7 @@ class PublishAcl:
             acl=acl,
             statement_id=statement.statement_id(payload),
             envelope=envelope,
+            at=self.clock.now(),
         )
         if after is None:
             raise transitions.moved("document")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from custody.application.ports import HeadReads, Jobs, Narrowing, Rejections, VersionHistory
+from custody.application.ports import Clock, HeadReads, Jobs, Narrowing, Rejections, VersionHistory
 from custody.domain.jobs import PublishJob
 from custody.domain.ledger.access import wanted_acl
 from custody.domain.model import Acl, DocumentKey, Head, VersionRecord, VersionState
@@ -22,7 +22,9 @@ class WithdrawLedger(HeadReads, VersionHistory, Rejections, Narrowing, Protocol)
     """What closing a document asks of the ledger."""
 
 
-def withdraw(ledger: WithdrawLedger, jobs: Jobs, key: DocumentKey, reason: str) -> None:
+def withdraw(
+    ledger: WithdrawLedger, jobs: Jobs, clock: Clock, key: DocumentKey, reason: str
+) -> None:
     """Versions on their way are rejected; the live one is narrowed to nobody. Raises Moved, and is
     then to be run again."""
     head = ledger.head(key)
@@ -34,7 +36,7 @@ def withdraw(ledger: WithdrawLedger, jobs: Jobs, key: DocumentKey, reason: str) 
     if head is None or head.version == 0:
         return
     if wanted_acl(head) != NOBODY:
-        head = ledger.narrow(key, NOBODY, expected_revision=head.revision)
+        head = ledger.narrow(key, NOBODY, expected_revision=head.revision, at=clock.now())
     if head.narrowed_to is not None:
         jobs.send([PublishJob(key, head.version, head.acl_revision + 1)])
 

@@ -7,6 +7,7 @@ port that it needs, and joins two where it needs both.
 
 from custody.application.ports.clock import Clock, Identifiers
 from custody.application.ports.documents import (
+    AclHistory,
     AclPublication,
     Admissions,
     Flip,
@@ -50,6 +51,7 @@ from custody.application.ports.traces import TraceStore
 from custody.application.ports.trust import LayoutMarks, Trust, TrustLedger, TrustReads
 
 __all__ = [
+    "AclHistory",
     "AclPublication",
     "Admissions",
     "Authorizer",

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from custody.application.ports.pages import Page
+from custody.domain.ledger.acl_history import AclRevision
 from custody.domain.ledger.drops import Drop
 from custody.domain.model import (
     Acl,
@@ -25,10 +27,11 @@ from custody.domain.model import (
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """Make ``version`` the live one. ``record`` carries what publication added (root, statement,
-    envelope, chunk_count, model_revision, published_at)."""
+    """Make a version the live one at ``at``. ``record`` carries what publication added (root,
+    statement, envelope, chunk_count, model_revision)."""
 
     record: VersionRecord
+    at: datetime
 
 
 class HeadReads(Protocol):
@@ -114,7 +117,8 @@ class Publication(Protocol):
         ...
 
     def flip(self, flip: Flip) -> Head | None:
-        """One transaction: version ACTIVE, head to it, the former live version SUPERSEDED.
+        """One transaction: version ACTIVE, head to it, the former live version SUPERSEDED, the
+        ACL's revision kept. The one's ``published_at`` is the other's ``superseded_at``.
         Returns the new head; the present head unchanged when this version is already live; None
         when it may no longer become live (erased, superseded by a newer live one, rejected).
         Raises Moved where another statement was kept meanwhile."""
@@ -122,7 +126,15 @@ class Publication(Protocol):
 
 
 class Narrowing(Protocol):
-    def narrow(self, key: DocumentKey, acl: Acl, *, expected_revision: int) -> Head:
+    def narrow(
+        self,
+        key: DocumentKey,
+        acl: Acl,
+        *,
+        expected_revision: int,
+        at: datetime,
+        by: str | None = None,
+    ) -> Head:
         """Step one of an ACL change: store the wanted ACL. ``narrowed_to`` is in force at once
         (both it and ``acl`` must permit); acl_revision + 1 waits to be signed. Raises Moved;
         Conflict(document-not-live)."""
@@ -139,6 +151,13 @@ class AclPublication(Protocol):
         acl: Acl,
         statement_id: str,
         envelope: Envelope,
+        at: datetime,
     ) -> Head | None:
         """Step two: the signed ACL takes force, ``narrowed_to`` goes. None when overtaken."""
+        ...
+
+
+class AclHistory(Protocol):
+    def acl_revisions(self, key: DocumentKey) -> Sequence[AclRevision]:
+        """Every one that was kept, oldest first; empty where nothing was ever live."""
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Protocol
 
 from custody.domain.ledger.erasures import Erasure
@@ -26,6 +27,6 @@ class ErasureLedger(ErasureReads, Protocol):
         """A COMPLETE one is never put back by a slower delivery."""
         ...
 
-    def mark_erased(self, key: DocumentKey, version: int) -> None:
-        """Strip a version record of everything but ids, digests, state and times."""
+    def mark_erased(self, key: DocumentKey, version: int, *, at: datetime) -> None:
+        """``at``: when the erasure was asked for. Strip a version record of everything but ids, digests, state and times."""
         ...

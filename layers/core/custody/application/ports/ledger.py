@@ -10,6 +10,7 @@ from collections.abc import Collection
 from typing import Protocol
 
 from custody.application.ports.documents import (
+    AclHistory,
     AclPublication,
     Admissions,
     HeadListing,
@@ -41,7 +42,7 @@ class LedgerReads(Protocol):
         ...
 
 
-class Heads(LedgerReads, HeadReads, HeadListing, Narrowing, Tombstones, Protocol):
+class Heads(LedgerReads, HeadReads, HeadListing, AclHistory, Narrowing, Tombstones, Protocol):
     """What is live and what is erased, under the trust that is read beside it."""
 
     def ping(self) -> None: ...

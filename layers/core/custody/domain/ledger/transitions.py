@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from custody.domain.ledger.access import wanted_acl
 from custody.domain.ledger.erasures import Erasure
@@ -156,7 +157,6 @@ def _with_publication(stored: VersionRecord, record: VersionRecord) -> VersionRe
         statement_id=record.statement_id,
         envelope=record.envelope,
         model_revision=record.model_revision or stored.model_revision,
-        published_at=record.published_at or stored.published_at,
     )
 
 
@@ -185,7 +185,11 @@ class Flipped:
     write_head: bool = False
 
 
-def flipped(head: Head | None, stored: VersionRecord | None, record: VersionRecord) -> Flipped:
+def flipped(
+    head: Head | None, stored: VersionRecord | None, record: VersionRecord, at: datetime
+) -> Flipped:
+    """``at``: when the version becomes live. Never before the former one did, whatever the clocks
+    of two publishers say."""
     if head is None or stored is None:
         return Flipped(None)
     if stored.version <= head.erased_through:
@@ -199,7 +203,8 @@ def flipped(head: Head | None, stored: VersionRecord | None, record: VersionReco
     _require_statement(record)
     if stored.statement_id not in (None, record.statement_id):
         raise moved("statement")
-    live = replace(_with_publication(stored, record), state=VersionState.ACTIVE)
+    since = max(at, head.recorded_at) if head.recorded_at else at
+    live = replace(_with_publication(stored, record), state=VersionState.ACTIVE, published_at=since)
     return Flipped(_live_head(head, live), live, write_head=True)
 
 
@@ -230,11 +235,12 @@ def _live_head(head: Head, live: VersionRecord) -> Head:
     )
 
 
-def superseded(record: VersionRecord | None) -> VersionRecord | None:
-    """The former live version's next state, or None where it needs none."""
+def superseded(record: VersionRecord | None, at: datetime | None) -> VersionRecord | None:
+    """The former live version's next state, or None where it needs none. ``at``: when its successor
+    became live."""
     if record is None or record.state is not VersionState.ACTIVE:
         return None
-    return replace(record, state=VersionState.SUPERSEDED)
+    return replace(record, state=VersionState.SUPERSEDED, superseded_at=at)
 
 
 def rejected(
@@ -335,9 +341,9 @@ def tombstoned(head: Head | None, erasure: Erasure, expected_revision: int) -> t
 
 
 def stripped(
-    head: Head | None, record: VersionRecord | None, key: DocumentKey
+    head: Head | None, record: VersionRecord | None, key: DocumentKey, at: datetime
 ) -> VersionRecord | None:
-    """Only ids, digests, state and times are left. None when nothing is to be done; Conflict where
+    """``at``: when the erasure was asked for, the end of a version that was live. Only ids, digests, state and times are left. None when nothing is to be done; Conflict where
     no erasure covers the version."""
     if record is None or record.state is VersionState.ERASED:
         return None
@@ -362,10 +368,17 @@ def stripped(
         chunk_root=record.chunk_root,
         statement_id=record.statement_id,
         published_at=record.published_at,
+        superseded_at=_ended(record, at),
         inspection=Inspection(content_hash=record.inspection.content_hash)
         if record.inspection
         else None,
     )
+
+
+def _ended(record: VersionRecord, at: datetime) -> datetime | None:
+    if record.published_at is None or record.superseded_at is not None:
+        return record.superseded_at
+    return max(at, record.published_at)
 
 
 def stored_key(stored: VerificationKey | None, wanted: VerificationKey) -> VerificationKey:

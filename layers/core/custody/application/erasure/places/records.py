@@ -25,7 +25,7 @@ class VersionRecords:
 
     def erase(self, erasure: Erasure) -> str | None:
         for version in range(1, erasure.through_version + 1):
-            self.ledger.mark_erased(erasure.key, version)
+            self.ledger.mark_erased(erasure.key, version, at=erasure.requested_at)
             record = self.ledger.version(erasure.key, version)
             if record is not None and record.state is not VersionState.ERASED:
                 raise Unavailable("A version record is left.", code="ledger-unavailable")
