@@ -26,6 +26,7 @@ app.command()(questions.search)
 app.command()(questions.answer)
 app.command()(documents.erase)
 app.command()(documents.show)
+app.command()(documents.access)
 
 
 def main() -> None:

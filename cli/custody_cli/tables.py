@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Erasure,
         Evidence,
         LegScore,
+        PastAccess,
         Provenance,
         SearchResult,
         StoredAnswer,
@@ -154,6 +155,25 @@ def document(found: Document, provenance: Provenance) -> list[RenderableType]:
     parts += [text(f"signed by {signature.get('keyid')}") for signature in signatures]
     parts.append(text(_statement(provenance)))
     return parts
+
+
+def access(found: PastAccess) -> list[RenderableType]:
+    told: dict[str, object] = {
+        "document": found["document_id"],
+        "at": found["at"],
+        "version": found["version"] or "nothing was live",
+    }
+    for name, allowed in (("acl", found["acl"]), ("narrowed to", found["narrowed_to"])):
+        if allowed is not None:
+            told[name] = ", ".join(allowed["allow"]) or "nobody"
+    told["since"], told["until"] = found["since"], found["until"]
+    told["changed by"], told["statement"] = found["changed_by"], found["statement_id"]
+    source = found["source"]
+    if source is not None:
+        told["source"] = f"{source['source_id']} ({source['state']}, {source['trust_domain']})"
+        if source["max_acl"] is not None:
+            told["at most"] = ", ".join(source["max_acl"]["allow"]) or "nobody"
+    return [_pairs(told, skip=set())]
 
 
 def _statement(provenance: Provenance) -> str:

@@ -181,6 +181,13 @@ class Client:
         )
         return cast("t.Provenance", reply)
 
+    def access(self, document_id: str, *, at: str | None = None) -> t.PastAccess:
+        """Who could have been shown the document at ``at`` (RFC 3339), or now. For auditors."""
+        reply = self._transport.call(
+            "GET", f"/documents/{_id(document_id)}/access", params={"at": at}
+        )
+        return cast("t.PastAccess", reply)
+
     def set_acl(
         self,
         document_id: str,

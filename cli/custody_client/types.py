@@ -125,6 +125,30 @@ class Provenance(TypedDict):
     log: None
 
 
+class PastSource(TypedDict):
+    source_id: str
+    state: str
+    trust_domain: str
+    max_acl: AllowDict | None
+    since: str
+
+
+class PastAccess(TypedDict):
+    """``version`` None: nothing was live. ``until`` None: it holds still."""
+
+    document_id: str
+    at: str
+    version: int | None
+    acl: AllowDict | None
+    narrowed_to: AllowDict | None
+    acl_revision: int | None
+    statement_id: str | None
+    changed_by: str | None
+    since: str | None
+    until: str | None
+    source: PastSource | None
+
+
 class AclResult(TypedDict):
     document_id: str
     version: int

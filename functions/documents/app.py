@@ -18,6 +18,7 @@ from custody.http.schemas.documents import (
     documents_reply,
 )
 from custody.http.schemas.drops import DropsQuery, DropsReply, drops_reply
+from custody.http.schemas.past_access import AccessQuery, PastAccessReply, past_access_reply
 from custody.http.schemas.provenance import (
     DocumentProvenanceReply,
     ProvenanceQuery,
@@ -115,6 +116,19 @@ def show_provenance(service: Service, request: Request[None, ProvenanceQuery]) -
         request.principal, request.parameters["id"], request.query.version
     )
     return Reply(provenance_reply(found))
+
+
+@api.endpoint(
+    "GET",
+    "/documents/{id}/access",
+    scopes=(Scope.AUDIT,),
+    summary="Who could have been shown a document at a time.",
+    query=AccessQuery,
+    replies={200: PastAccessReply},
+)
+def show_access(service: Service, request: Request[None, AccessQuery]) -> Reply:
+    found = service.access_history(request.principal, request.parameters["id"], request.query.at)
+    return Reply(past_access_reply(found))
 
 
 @api.endpoint(

@@ -61,7 +61,7 @@ ROLES: Mapping[str, Rights] = {
         {
             "dynamodb:GetItem": "table/trust table/ledger table/work",
             "dynamodb:BatchGetItem": "table/trust table/ledger table/work",
-            "dynamodb:Query": "table/ledger/index/gsi1 table/work",
+            "dynamodb:Query": "table/trust table/ledger table/ledger/index/gsi1 table/work",
             "dynamodb:UpdateItem": "table/ledger table/work",
             "s3:PutObject": "bucket/raw/* bucket/incoming/*",
             "kms:GenerateDataKey": "key/data via s3",

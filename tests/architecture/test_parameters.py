@@ -53,6 +53,8 @@ SCHEMA_OF = {
     "StoredGate": "StoredGateReply",
     "StoredAttempt": "StoredAttemptReply",
     "StoredAnswer": "StoredAnswerReply",
+    "PastSource": "PastSourceReply",
+    "PastAccess": "PastAccessReply",
     "Health": "HealthReply",
     "SearchFields": "SearchBody",
     "AnswerFields": "AnswerBody",

@@ -163,7 +163,7 @@ def test_only_what_lists_may_query_and_only_what_lists_heads_or_sources_an_index
         if "dynamodb:Query" in rights
     }
     assert querying == {
-        "documents": {"table/ledger/index/gsi1", "table/work"},
+        "documents": {"table/trust", "table/ledger", "table/ledger/index/gsi1", "table/work"},
         "accept": {"table/work"},
         "publish": {"table/work"},
         "govern": {"table/trust/index/gsi1"},

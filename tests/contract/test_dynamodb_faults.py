@@ -543,7 +543,7 @@ def test_each_kind_of_item_lies_in_the_table_whose_rights_it_needs(stack: Fixtur
     }
     assert found == {
         "trust": {"CONTROL", "TENANT", "PRINCIPAL", "SOURCE", "CHANGE", "SECRET", "POLICY"},
-        "ledger": {"ACL", "HEAD", "ACL", "ERASURE", "LAYOUT"},
+        "ledger": {"ACL", "HEAD", "ERASURE", "LAYOUT"},
         "work": {"V", "DROP", "LAYOUT"},
     }
 

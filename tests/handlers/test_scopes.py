@@ -36,6 +36,7 @@ EVENTS = {
     "GET /documents": "documents/list",
     "GET /documents/{id}": "documents/show",
     "GET /documents/{id}/provenance": "documents/provenance",
+    "GET /documents/{id}/access": "documents/access",
     "PUT /documents/{id}/acl": "documents/put-acl",
     "DELETE /documents/{id}": "erase/erase",
     "POST /uploads": "documents/upload",

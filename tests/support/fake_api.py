@@ -222,6 +222,33 @@ class FakeApi:
             {"document_id": document_id, "version": document["version"], "envelope": envelope},
         )
 
+    def _access(self, seen: Seen, document_id: str) -> Scripted:
+        document = self.documents.get(document_id)
+        if document is None:
+            return problem(404, "not-found", "There is no such document.")
+        return Scripted(
+            200,
+            {
+                "document_id": document_id,
+                "at": seen.query.get("at", ["2026-03-01T12:00:00Z"])[0],
+                "version": 1,
+                "acl": {"allow": ["tenant:acme"]},
+                "narrowed_to": {"allow": []},
+                "acl_revision": 0,
+                "statement_id": "st-1",
+                "changed_by": "ann",
+                "since": "2026-03-01T11:00:00Z",
+                "until": None,
+                "source": {
+                    "source_id": document["source_id"],
+                    "state": "QUARANTINED",
+                    "trust_domain": "official",
+                    "max_acl": None,
+                    "since": "2026-03-01T10:00:00Z",
+                },
+            },
+        )
+
     def _set_acl(self, seen: Seen, document_id: str) -> Scripted:
         if document_id not in self.documents:
             return problem(404, "not-found", "There is no such document.")
@@ -417,6 +444,7 @@ _ROUTES: list[tuple[str, str, Callable[..., Scripted]]] = [
     ("GET", r"/documents/([^/]+)", FakeApi._get_document),
     ("DELETE", r"/documents/([^/]+)", FakeApi._delete_document),
     ("GET", r"/documents/([^/]+)/provenance", FakeApi._provenance),
+    ("GET", r"/documents/([^/]+)/access", FakeApi._access),
     ("PUT", r"/documents/([^/]+)/acl", FakeApi._set_acl),
     ("GET", r"/erasures/([^/]+)", FakeApi._erasure),
     ("POST", r"/uploads", FakeApi._create_upload),

@@ -139,7 +139,8 @@ def ingested() -> Ingestion:
 
 def _ingestion() -> Iterator[tuple[str, Reply]]:
     for function, names in {
-        "documents": ("put", "put-full", "list", "show", "show-as-reader", "provenance", "put-acl",
+        "documents": ("put", "put-full", "list", "show", "show-as-reader", "provenance", "access",
+                      "access-before", "put-acl",
                       "put-acl-narrower", "upload", "drops", "put-two-contents"),
         "govern": ("put-source", "put-source-full", "replace-source", "list-sources"),
         "erase": ("erase",),

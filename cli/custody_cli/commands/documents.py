@@ -1,4 +1,4 @@
-"""erase and show."""
+"""erase, show and access."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from custody.domain.provenance.identifiers import valid_document_id
+from custody.domain.timestamps import parse_rfc3339
 from custody_cli import output
 from custody_cli.errors import NO, usage
 from custody_cli.options import Groups, Json, Subject, Tenant, command, who
 from custody_cli.progress import spinner
-from custody_cli.target import ERASE, READ, resolve
+from custody_cli.target import AUDIT, ERASE, READ, resolve
 from custody_cli.wiring import wired
 
 if TYPE_CHECKING:
@@ -89,6 +90,36 @@ def show(
         output.show_json({"document": document, "provenance": provenance})
     else:
         output.show(*tables.document(document, provenance))
+
+
+@command
+def access(
+    ctx: typer.Context,
+    identifier: Annotated[str, typer.Argument(help="The document's id.")],
+    *,
+    at: Annotated[
+        str | None, typer.Option(help="A time with an offset, such as 2026-01-31T12:00:00Z.")
+    ] = None,
+    tenant: Tenant = None,
+    subject: Subject = None,
+    groups: Groups = None,
+    as_json: Json = False,
+) -> None:
+    """Show who could have been shown a document at a time, or now: for auditors."""
+    if at is not None:
+        try:
+            parse_rfc3339(at)
+        except ValueError as error:
+            raise usage(f"--at is {error}.") from None
+    target = resolve(wired(ctx), who(tenant, subject, groups), [AUDIT])
+    from custody_cli import tables
+
+    with target.client() as client:
+        found = client.access(_identifier(identifier), at=at)
+    if as_json:
+        output.show_json(cast("dict[str, object]", found))
+    else:
+        output.show(*tables.access(found))
 
 
 def _wait(client: Client, erasure_id: str, timeout: float) -> tuple[Erasure, bool]:

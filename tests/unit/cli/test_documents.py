@@ -62,6 +62,9 @@ def test_erasing_what_is_not_there_is_1(stack: FakeStack, api: FakeApi, run_json
         ("show", ".."),
         ("show", "an-1", "--answer", "--version", "2"),
         ("show", "gate", "--version", "0"),
+        ("access",),
+        ("access", ".."),
+        ("access", "gate", "--at", "yesterday"),
     ],
 )
 def test_wrong_usage_is_2_and_asks_nothing(
@@ -81,6 +84,21 @@ def test_show_has_the_document_and_its_statement(
     shown = run("show", "gate").stdout
     for word in ("Gate", "key-1", "in-toto.io/Statement", gate["content_sha256"]):
         assert word in shown
+
+
+def test_access_tells_who_could_have_been_shown_a_document(
+    stack: FakeStack, gate: dict[str, Any], api: FakeApi, run: Run, run_json: RunJson
+) -> None:
+    code, told = run_json("access", "gate", "--at", "2026-03-01T11:30:00Z")
+    assert (code, told["at"], told["acl"]) == (
+        0, "2026-03-01T11:30:00Z", {"allow": ["tenant:acme"]},
+    )  # fmt: skip
+    assert api.seen[-1].path.endswith("/documents/gate/access")
+    shown = run("access", "gate")
+    assert shown.exit_code == 0
+    for word in ("tenant:acme", "nobody", "2026-03-01T11:00:00Z", "ann", "st-1", "QUARANTINED"):
+        assert word in shown.stdout
+    assert run("access", "none").exit_code != 0
 
 
 def test_show_of_an_answer_is_its_trace(

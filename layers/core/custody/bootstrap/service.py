@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from custody.application.ingestion.uploads import Uploads
     from custody.application.ingestion.waiting import Waiting
     from custody.application.ports import Authorizer, Clock, Cursors, Jobs
+    from custody.application.reading.access_history import AccessHistory
     from custody.application.reading.answer import Answers
     from custody.application.reading.documents import Documents
     from custody.application.reading.evidence_check import EvidenceCheck
@@ -263,6 +264,12 @@ class Service:
         from custody.application.reading.documents import Documents
 
         return Documents(self._ports.ledger, self._cursors)
+
+    @cached_property
+    def access_history(self) -> AccessHistory:
+        from custody.application.reading.access_history import AccessHistory
+
+        return AccessHistory(self._ports.ledger, self._ports.clock)
 
     # --- erasure ----------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ class SourceChange:
     at: datetime
     by: str | None = None
     reason: str | None = None
+    max_acl: Acl | None = None
 
 
 def change_of(source: Source, *, by: str | None, reason: str | None) -> SourceChange:
@@ -38,7 +39,9 @@ def change_of(source: Source, *, by: str | None, reason: str | None) -> SourceCh
     at = source.updated_at or source.created_at
     if at is None:
         raise IntegrityError("The source does not say when it changed.", code="source-undated")
-    return SourceChange(source.revision, source.state, source.trust_domain, at, by, reason)
+    return SourceChange(
+        source.revision, source.state, source.trust_domain, at, by, reason, source.max_acl
+    )
 
 
 def source_at(changes: Iterable[SourceChange], moment: datetime) -> SourceChange | None:
