@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import sqlite3
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -67,6 +68,27 @@ def test_a_deletion_that_a_reader_holds_up_is_no_success(tmp_path: Path) -> None
     reader.close()
     index.delete(ACME, DocumentKey("acme", "a"))
     assert b"fox" not in stored_bytes(path)
+    index.close()
+
+
+def test_deletions_at_the_same_time_wait_for_each_others_end(tmp_path: Path) -> None:
+    index = SqliteIndex(str(tmp_path / "index.db"), busy_timeout_s=30)
+    fill(index, ACME, [entry("a", text="fox")])
+    faults: list[Exception] = []
+
+    def delete(worker: int) -> None:
+        try:
+            for _ in range(60):
+                index.delete(ACME, DocumentKey("acme", f"none-{worker}"))
+        except Unavailable as fault:
+            faults.append(fault)
+
+    threads = [threading.Thread(target=delete, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
     index.close()
 
 

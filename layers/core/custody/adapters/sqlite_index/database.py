@@ -12,11 +12,14 @@ import os
 import sqlite3
 import string
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from custody.errors import ConfigurationError, Unavailable
+
+_CHECKPOINT_PAUSE_S = 0.005
 
 SCHEMA_VERSION = 2
 
@@ -123,10 +126,18 @@ class Database:
     def truncate_log(self) -> None:
         """Fold the write-ahead log into the file and empty it: what was deleted is in neither.
         Raises Unavailable when a reader holds on to an old snapshot."""
-        with self._connection() as connection:
-            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        if busy:
-            raise index_unavailable("a reader still holds what was deleted; repeat the deletion")
+        end = time.monotonic() + self._busy_timeout_s
+        while True:
+            with self._connection() as connection:
+                busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if not busy:
+                return
+            # SQLite waits for readers and writers, but not where another checkpoint is running.
+            if time.monotonic() >= end:
+                raise index_unavailable(
+                    "a reader still holds what was deleted; repeat the deletion"
+                )
+            time.sleep(_CHECKPOINT_PAUSE_S)
 
     def close(self) -> None:
         with self._lock:
