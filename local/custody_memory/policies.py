@@ -13,9 +13,12 @@ class MemoryPolicies:
         self._lock = threading.Lock()
         self._envelopes: dict[str, Envelope] = {}
 
-    def get(self, ref: PolicyRef) -> Envelope:
+    def find(self, digest: str) -> Envelope | None:
         with self._lock:
-            found = self._envelopes.get(ref.digest)
+            return self._envelopes.get(digest)
+
+    def get(self, ref: PolicyRef) -> Envelope:
+        found = self.find(ref.digest)
         if found is None:
             raise Unavailable(f"The {ref.name} policy is not stored.", code="policy-unavailable")
         return found

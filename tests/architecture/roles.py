@@ -60,7 +60,7 @@ ROLES: Mapping[str, Rights] = {
         COUNTS,
         {
             "dynamodb:GetItem": "table/trust table/ledger table/work",
-            "dynamodb:BatchGetItem": "table/trust table/ledger table/work",
+            "dynamodb:BatchGetItem": "table/revocations table/trust table/ledger table/work",
             "dynamodb:Query": "table/trust table/ledger table/ledger/index/gsi1 table/work",
             "dynamodb:UpdateItem": "table/ledger table/work",
             "s3:PutObject": "bucket/raw/* bucket/incoming/*",
@@ -148,7 +148,7 @@ ROLES: Mapping[str, Rights] = {
         SEARCHES,
         {
             "dynamodb:GetItem": "table/trust",
-            "dynamodb:BatchGetItem": "table/trust table/ledger",
+            "dynamodb:BatchGetItem": "table/revocations table/trust table/ledger",
             "dynamodb:PutItem": "table/traces",
         },
     ),
@@ -157,7 +157,7 @@ ROLES: Mapping[str, Rights] = {
         SEARCHES,
         {
             "dynamodb:GetItem": "table/trust table/work table/traces",
-            "dynamodb:BatchGetItem": "table/trust table/ledger",
+            "dynamodb:BatchGetItem": "table/revocations table/trust table/ledger",
             "dynamodb:PutItem": "table/traces",
             "s3:GetObjectVersion": "bucket/evidence/*",
             "s3:ListBucket": "bucket",
@@ -169,7 +169,7 @@ ROLES: Mapping[str, Rights] = {
         REPEATS,
         {
             "dynamodb:GetItem": "table/ledger table/work",
-            "dynamodb:BatchGetItem": "table/trust table/ledger",
+            "dynamodb:BatchGetItem": "table/revocations table/trust table/ledger",
             "dynamodb:UpdateItem": "table/ledger",
             "sqs:SendMessage": "queue/erase",
         },
@@ -199,10 +199,12 @@ ROLES: Mapping[str, Rights] = {
         EVERY,
         REPEATS,
         {
-            "dynamodb:GetItem": "table/trust",
-            "dynamodb:BatchGetItem": "table/trust",
-            "dynamodb:Query": "table/trust/index/gsi1",
-            "dynamodb:UpdateItem": "table/trust",
+            "dynamodb:GetItem": "table/trust table/revocations",
+            "dynamodb:BatchGetItem": "table/trust table/revocations",
+            "dynamodb:Query": "table/trust table/trust/index/gsi1",
+            "dynamodb:UpdateItem": "table/trust table/revocations",
+            "kms:GetPublicKey": "key/policy",
+            "kms:Sign": "key/policy",
         },
     ),
     "health": _of(
@@ -216,7 +218,7 @@ ROLES: Mapping[str, Rights] = {
         EVERY,
         {
             "dynamodb:GetItem": "table/trust table/ledger table/work",
-            "dynamodb:BatchGetItem": "table/trust table/ledger table/work",
+            "dynamodb:BatchGetItem": "table/revocations table/trust table/ledger table/work",
             "dynamodb:UpdateItem": "table/trust table/ledger table/work",
             "kms:GetPublicKey": "key/ingestion key/policy",
             "kms:Sign": "key/policy",

@@ -20,6 +20,7 @@ from custody.bootstrap import Service
 from custody.bootstrap.environment import EnvironmentLimits, EnvironmentPorts
 from custody.settings import SETTINGS_OF_FUNCTION, Environment, variables_of
 from custody_local.paths import ROOT
+from tests.architecture.roles import ROLES
 from tests.architecture.template_facts import functions, variables
 from tests.support.functions import load
 from tests.support.ingest_world import BlockChunker, WordEmbedder
@@ -62,6 +63,7 @@ def test_only_the_settings_read_the_environment() -> None:
 
 VALUES = {
     "CUSTODY_TRUST_TABLE": "trust",
+    "CUSTODY_REVOCATIONS_TABLE": "revocations",
     "CUSTODY_LEDGER_TABLE": "ledger",
     "CUSTODY_WORK_TABLE": "work",
     "CUSTODY_TRACES_TABLE": "traces",
@@ -185,4 +187,6 @@ def test_a_functions_settings_are_those_that_its_use_cases_read(
         for index in ("opensearch", "embedded")
         for variable in read_by(name, index, tmp_path, monkeypatch)
     }
+    if any("table/revocations" in resources for resources in ROLES[name].values()):
+        read.add("CUSTODY_REVOCATIONS_TABLE")  # opened by the first read of what governs
     assert read == variables_of(name)

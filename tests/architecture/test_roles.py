@@ -147,13 +147,17 @@ def test_no_record_is_deleted_and_none_replaced_whole() -> None:
             assert not holders(f"dynamodb:{action}", f"table/{table}")
 
 
-def test_only_publication_may_sign_evidence_and_only_deployment_policies() -> None:
+def test_only_publication_may_sign_evidence_and_only_governance_policies() -> None:
     signers = {
         (name, resource)
         for name, rights in ROLES.items()
         for resource in rights.get("kms:Sign", ())
     }
-    assert signers == {("publish", "key/ingestion"), ("bootstrap", "key/policy")}
+    assert signers == {
+        ("publish", "key/ingestion"),
+        ("bootstrap", "key/policy"),
+        ("govern", "key/policy"),
+    }
 
 
 def test_only_what_lists_may_query_and_only_what_lists_heads_or_sources_an_index() -> None:
@@ -166,7 +170,7 @@ def test_only_what_lists_may_query_and_only_what_lists_heads_or_sources_an_index
         "documents": {"table/trust", "table/ledger", "table/ledger/index/gsi1", "table/work"},
         "accept": {"table/work"},
         "publish": {"table/work"},
-        "govern": {"table/trust/index/gsi1"},
+        "govern": {"table/trust", "table/trust/index/gsi1"},
     }
     assert not [name for name, rights in ROLES.items() if "dynamodb:Scan" in rights]
 

@@ -41,7 +41,7 @@ KEEPING_NOTHING = {
 }
 # What a port does without keeping anything. Every other method counts as a write.
 READING = {
-    "acl_revisions", "chunk", "control", "count", "dimensions", "drop", "embed_passages",
+    "acl_revisions", "find", "packaged_policies", "trust_changes", "chunk", "control", "count", "dimensions", "drop", "embed_passages",
     "embed_query", "erasure", "exists", "find_drops", "gate", "get", "head", "list_heads",
     "list_sources", "name", "new", "now", "open", "parse", "ping", "refresh", "rerank",
     "reputation", "revision", "seal", "search", "sign", "source", "source_changes", "verification_key", "verify",

@@ -15,8 +15,16 @@ from custody.adapters.dynamodb import DynamoLedger, DynamoPolicies, Pacing, conn
 from custody.application.ports import Flip
 from custody.domain.ledger.drops import Drop, DropState
 from custody.domain.ledger.erasures import Erasure
-from custody.domain.model import Acl, DocumentKey, PolicyRef, SourceKey, VersionState
-from custody.errors import IntegrityError, Moved, TooLarge, Unavailable
+from custody.domain.ledger.trust_changes import TrustAction, TrustChange
+from custody.domain.model import (
+    Acl,
+    DocumentKey,
+    KeyState,
+    PolicyRef,
+    SourceKey,
+    VersionState,
+)
+from custody.errors import Conflict, IntegrityError, Moved, TooLarge, Unavailable
 from tests.support import records
 from tests.support.faulty import (
     Fault,
@@ -504,12 +512,16 @@ def test_a_view_is_one_call_over_both_of_its_tables(stack: Fixture) -> None:
     stack.sound.put_key(records.key())
     publish(stack.sound)
     ledger, client = stack.faulty()
-    keys = [KEY, *(DocumentKey("acme", f"d{number}") for number in range(95))]
+    keys = [KEY, *(DocumentKey("acme", f"d{number}") for number in range(94))]
     assert ledger.view("acme", "ann", keys, [WIKI]).heads.keys() == {KEY}
     ((method, arguments),) = client.calls
     assert method == "batch_get_item"
     asked = {table: len(each["Keys"]) for table, each in arguments["RequestItems"].items()}
-    assert asked == {f"{stack.prefix}-trust": 4, f"{stack.prefix}-ledger": 96}
+    assert asked == {
+        f"{stack.prefix}-trust": 4,
+        f"{stack.prefix}-revocations": 1,
+        f"{stack.prefix}-ledger": 95,
+    }
     client.calls.clear()
     keys.append(DocumentKey("acme", "d95"))  # 101 keys: one more than a call takes
     assert ledger.view("acme", "ann", keys, [WIKI]).heads.keys() == {KEY}
@@ -542,10 +554,35 @@ def test_each_kind_of_item_lies_in_the_table_whose_rights_it_needs(stack: Fixtur
         for part in PARTS
     }
     assert found == {
+        "revocations": set(),
         "trust": {"CONTROL", "TENANT", "PRINCIPAL", "SOURCE", "CHANGE", "SECRET", "POLICY"},
         "ledger": {"ACL", "HEAD", "ERASURE", "LAYOUT"},
         "work": {"V", "DROP", "LAYOUT"},
     }
+
+
+def test_an_older_copy_of_the_trust_table_brings_no_revoked_key_back(stack: Fixture) -> None:
+    ledger, client = stack.sound, stack.client
+    ledger.put_key(records.key())
+    kept = client.scan(TableName=f"{stack.prefix}-trust")["Items"]
+    change = TrustChange("key/key-1", TrustAction.REVOKED, LATER, "sec", "leaked")
+    ledger.set_key_state("key-1", KeyState.REVOKED, change)
+    for item in client.scan(TableName=f"{stack.prefix}-trust")["Items"]:
+        client.delete_item(
+            TableName=f"{stack.prefix}-trust", Key={"pk": item["pk"], "sk": item["sk"]}
+        )
+    for item in kept:
+        client.put_item(TableName=f"{stack.prefix}-trust", Item=item)
+    for _ in range(16):  # whichever copy is read
+        assert ledger.control("acme").keys["key-1"].state is KeyState.REVOKED
+        view = ledger.view("acme", "ann", (), ())
+        assert view.control.keys["key-1"].state is KeyState.REVOKED
+    for state in (KeyState.ACTIVE, KeyState.RETIRED):
+        with pytest.raises(Conflict):
+            ledger.set_key_state("key-1", state, change)
+        with pytest.raises(Conflict):
+            ledger.put_key(records.key(state=state))
+    assert ledger.set_key_state("key-1", KeyState.REVOKED, change).state is KeyState.REVOKED
 
 
 def test_reads_are_strongly_consistent(stack: Fixture) -> None:

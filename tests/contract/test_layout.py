@@ -77,6 +77,7 @@ def deployment(ledger: DynamoLedger) -> DeployPolicies:
         policy=signer("policy"),
         verifier=EcdsaVerifier(),
         packaged=packaged_policies(),
+        clock=FakeClock(),
     )
 
 
@@ -172,8 +173,8 @@ def test_health_says_which_table_is_outdated_or_was_never_marked(
     client: Any, ledger: DynamoLedger
 ) -> None:
     parts: list[Pinged] = [
-        DynamoTrust(ledger._trust),
-        DynamoHeads(ledger._trust, ledger._ledger),
+        DynamoTrust(ledger._trust, lambda: ledger._revocations),
+        DynamoHeads(ledger._trust, lambda: ledger._revocations, ledger._ledger),
         DynamoWork(ledger._work),
     ]
     for part in parts:
@@ -254,6 +255,6 @@ def test_a_deployment_is_run_again_for_another_layout() -> None:
 
 
 def test_a_table_that_was_never_made_is_no_empty_one(client: Any) -> None:
-    missing = [table(client, f"none-{part}") for part in PARTS]
-    for read in reads(DynamoLedger(*missing)):
+    trust, revocations, ledger, work = (table(client, f"none-{part}") for part in PARTS)
+    for read in reads(DynamoLedger(trust, lambda: revocations, ledger, work)):
         assert code_of(read) == "ledger-unavailable"

@@ -17,6 +17,7 @@ from custody.application.ports import Flip, Ledger, Page
 from custody.domain.ledger.drops import Drop, DropState
 from custody.domain.ledger.erasures import Artifact, Erasure, ErasureLevel, ErasureState
 from custody.domain.ledger.sources import SourceChange, source_at
+from custody.domain.ledger.trust_changes import TrustAction, TrustChange
 from custody.domain.model import (
     Acl,
     DocumentKey,
@@ -693,6 +694,75 @@ def test_drops_are_found_by_name_over_all_sources(ledger: Ledger) -> None:
     ledger.put_drop(drop(source=SourceKey("globex", "wiki")))
     found = ledger.find_drops("acme", "a/ü b.md")
     assert [one.source.source_id for one in found] == ["hr", "wiki"]
+
+
+# trust that is taken away
+
+GONE = TrustChange("key/key-1", TrustAction.REVOKED, LATER, "sec", "leaked")
+
+
+def test_a_revoked_key_stays_revoked_and_its_change_is_kept(ledger: Ledger) -> None:
+    ledger.put_key(records.key())
+    retired = TrustChange("key/key-1", TrustAction.RETIRED, NOW, "sec")
+    assert ledger.set_key_state("key-1", KeyState.RETIRED, retired).state is KeyState.RETIRED
+    assert ledger.control("acme").keys["key-1"].state is KeyState.RETIRED
+    for _ in range(2):
+        assert ledger.set_key_state("key-1", KeyState.REVOKED, GONE).state is KeyState.REVOKED
+    for state in (KeyState.ACTIVE, KeyState.RETIRED):
+        with pytest.raises(Conflict) as refused:
+            ledger.set_key_state("key-1", state, retired)
+        assert refused.value.code == "key-revoked"
+    assert ledger.control("acme").keys["key-1"].state is KeyState.REVOKED
+    assert ledger.trust_changes(None, "key/key-1") == (retired, GONE)
+    assert ledger.trust_changes("acme", "key/key-1") == ()
+    with pytest.raises(NotFound) as missing:
+        ledger.set_key_state("key-2", KeyState.REVOKED, GONE)
+    assert missing.value.code == "key-not-found"
+
+
+def test_which_policy_was_in_force_when_is_kept(ledger: Ledger) -> None:
+    first, second = PolicyRef("gate", "1", "d1"), PolicyRef("gate", "2", "d2")
+    activated = TrustChange("policy/gate", TrustAction.ACTIVATED, NOW, "gov", policy=first)
+    ledger.put_policy_ref(None, first, change=activated)
+    control = ledger.control("acme")
+    assert (control.policies["gate"], control.policies_since["gate"]) == (first, NOW)
+    own = TrustChange("policy/gate", TrustAction.ACTIVATED, LATER, "ann", policy=second)
+    ledger.put_policy_ref("acme", second, change=own)
+    control = ledger.control("acme")
+    assert (control.policies["gate"], control.policies_since["gate"]) == (second, LATER)
+    assert control.own_policies == {"gate"}
+    assert ledger.control("globex").policies["gate"] == first
+    back = TrustChange("policy/gate", TrustAction.ROLLED_BACK, LATER, "ann")
+    with pytest.raises(Moved):
+        ledger.drop_policy_ref("acme", "gate", expected=first, change=back)
+    with pytest.raises(Moved):
+        ledger.put_policy_ref("acme", first, expected=first, change=back)
+    with pytest.raises(Moved):
+        ledger.put_policy_ref(None, second, expected=second, change=back)
+    ledger.drop_policy_ref("acme", "gate", expected=second, change=back)
+    control = ledger.control("acme")
+    assert (control.policies["gate"], control.policies_since["gate"]) == (first, NOW)
+    assert control.own_policies == frozenset()
+    assert set(ledger.trust_changes("acme", "policy/gate")) == {own, back}
+    assert ledger.trust_changes(None, "policy/gate") == (activated,)
+    ledger.put_policy_ref(None, first)
+    assert "gate" not in ledger.control("acme").policies_since
+
+
+def test_what_was_packaged_is_remembered(ledger: Ledger) -> None:
+    ledger.put_key(records.key())
+    assert ledger.packaged_policies() == {}
+    ledger.put_packaged("gate", "d1")
+    ledger.put_packaged("reputation", "d2")
+    ledger.put_packaged("gate", "d3")
+    assert ledger.packaged_policies() == {"gate": "d3", "reputation": "d2"}
+
+
+def test_a_cut_is_kept_where_it_moves_forward(ledger: Ledger) -> None:
+    cut = TrustChange("principal/ann", TrustAction.CUT, LATER, "gov", "left")
+    assert ledger.set_not_before("acme", "ann", LATER, change=cut) == LATER
+    assert ledger.set_not_before("acme", "ann", NOW, change=replace(cut, at=NOW)) == LATER
+    assert ledger.trust_changes("acme", "principal/ann") == (cut,)
 
 
 # the past

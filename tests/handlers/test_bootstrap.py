@@ -17,6 +17,7 @@ from custody.errors import BadRequest, Unavailable
 from custody_memory.ledger import MemoryLedger
 from custody_memory.policies import MemoryPolicies
 from tests.support.functions import event, load
+from tests.support.ingest_world import FakeClock
 from tests.support.signed_evidence import signer
 
 CONTEXT = SimpleNamespace(log_stream_name="2026/03/01/[$LATEST]abc")
@@ -64,6 +65,7 @@ def deploy() -> DeployPolicies:
         policy=signer("policy"),
         verifier=EcdsaVerifier(),
         packaged=packaged_policies(),
+        clock=FakeClock(),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -17,6 +18,7 @@ from custody.adapters.powertools_idempotency import PowertoolsIdempotency
 from custody.domain.model import DocumentKey
 from custody.errors import Unavailable
 from tests.support.functions import event, events, load
+from tests.support.governed import govern, named
 from tests.support.ingest_world import TENANT, WRITER, World
 from tests.support.ingest_world import request as document
 
@@ -138,6 +140,52 @@ GOVERN: Expected = {
     "list-sources": (200, None, None),
     "list-sources-as-auditor": (200, None, None),
     "list-sources-without-scope": (403, "scope-missing", None),
+    "quarantine": (200, None, None),
+    "quarantine-without-reason": (422, "invalid-field", "reason"),
+    "quarantine-empty-reason": (422, "invalid-field", "reason"),
+    "quarantine-unknown-source": (404, "source-not-found", None),
+    "quarantine-foreign-tenant": (404, "source-not-found", None),
+    "quarantine-without-scope": (403, "scope-missing", None),
+    "release": (200, None, None),
+    "release-with-body": (400, "unexpected-body", None),
+    "release-unknown-source": (404, "source-not-found", None),
+    "list-keys": (200, None, None),
+    "list-keys-as-auditor": (200, None, None),
+    "list-keys-without-scope": (403, "scope-missing", None),
+    **{
+        f"{act}-{case}": expected
+        for act in ("retire", "revoke")
+        for case, expected in {
+            "key": (200, None, None),
+            "last-key": (409, "last-active-key", None),
+            "unknown-key": (404, "key-not-found", None),
+            "key-as-tenant": (403, "not-an-operator", None),
+            "key-without-reason": (422, "invalid-field", "reason"),
+            "key-force-as-text": (422, "invalid-field", "force"),
+        }.items()
+    },
+    "cut": (200, None, None),
+    "cut-since": (200, None, None),
+    "cut-ahead": (422, "invalid-field", "not_before"),
+    "cut-nobody": (422, "invalid-field", "subject"),
+    "cut-control-character": (422, "invalid-field", "subject"),
+    "cut-without-scope": (403, "scope-missing", None),
+    "sign-policy": (201, None, None),
+    "sign-policy-of-another-kind": (422, "invalid-policy", "document"),
+    "sign-policy-unknown-kind": (404, "policy-not-found", None),
+    "sign-policy-out-of-range": (422, "invalid-policy", "document"),
+    "sign-policy-as-text": (422, "invalid-field", "document"),
+    "sign-policy-without-scope": (403, "scope-missing", None),
+    "activate-policy": (200, None, None),
+    "activate-unknown-policy": (404, "policy-not-found", None),
+    "activate-policy-no-digest": (422, "invalid-field", "digest"),
+    "activate-policy-of-another-kind": (404, "policy-not-found", None),
+    "roll-back-policy": (409, "no-earlier-policy", None),
+    "roll-back-unknown-policy": (404, "policy-not-found", None),
+    "show-policy": (200, None, None),
+    "show-unknown-policy": (404, "policy-not-found", None),
+    "policy-history": (200, None, None),
+    "policy-history-without-scope": (403, "scope-missing", None),
 }
 ALL = {"documents": DOCUMENTS, "erase": ERASE, "govern": GOVERN}
 CASES = [(function, name) for function, cases in ALL.items() for name in cases]
@@ -197,8 +245,11 @@ def test_each_event_gets_its_answer_and_bad_ones_change_nothing(
     invoke: Any, world: World, function: str, name: str
 ) -> None:
     status, code, field = ALL[function][name]
+    digest = govern(world)
+    keyid = world.policy_signer.verification_key().keyid
     before = (world.ledger.head(GUIDE), world.objects.keys(), world.queue.sent)
-    got, body = invoke(function, event(f"{function}/{name}"))
+    given = named(event(f"{function}/{name}"), keyid=keyid, digest=digest)
+    got, body = invoke(function, given)
     assert got == status, body
     if code is not None:
         assert body["code"] == code
@@ -314,6 +365,22 @@ class TestIdempotency:
         given["requestContext"]["authorizer"]["scope"] = "custody/read"
         status, body = invoke("documents", given)
         assert (status, body["code"]) == (403, "scope-missing")
+
+    def test_a_token_that_lost_a_scope_is_not_told_the_first_answer(self, invoke: Any) -> None:
+        """Whichever scope the first call may have needed: some are asked for by what is written."""
+        given = event("documents/put-idempotent")
+        given["requestContext"]["authorizer"]["scope"] += " custody/govern"
+        assert invoke("documents", given)[0] == 201
+        status, body = invoke("documents", event("documents/put-idempotent"))
+        assert (status, body["code"]) == (403, "scope-missing")
+
+    def test_whose_access_was_cut_is_not_told_the_first_answer(
+        self, invoke: Any, world: World
+    ) -> None:
+        assert invoke("documents", event("documents/put-idempotent"))[0] == 201
+        world.ledger.set_not_before(TENANT, "ci", world.clock.time + timedelta(days=1))
+        status, body = invoke("documents", event("documents/put-idempotent"))
+        assert (status, body["code"]) == (401, "token-revoked")
 
     def test_the_same_key_on_another_endpoint_is_another_call(self, invoke: Any) -> None:
         invoke("documents", event("documents/put-idempotent"))

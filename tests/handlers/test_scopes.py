@@ -18,9 +18,12 @@ from custody_memory.ledger import MemoryLedger
 from custody_memory.objects import MemoryObjects
 from custody_memory.policies import MemoryPolicies
 from custody_memory.ports import FixedLimits, MemoryPorts
+from custody_memory.signer import LocalSigner
 from custody_memory.traces import MemoryTraces
 from tests.support.functions import ROOT, event, load
+from tests.support.governed import named
 from tests.support.ingest_world import (
+    START,
     BlockChunker,
     CountingIdentifiers,
     FakeClock,
@@ -44,6 +47,17 @@ EVENTS = {
     "GET /erasures/{id}": "erase/erasure",
     "PUT /sources/{id}": "govern/put-source",
     "GET /sources": "govern/list-sources",
+    "POST /sources/{id}/quarantine": "govern/quarantine",
+    "DELETE /sources/{id}/quarantine": "govern/release",
+    "GET /keys": "govern/list-keys",
+    "POST /keys/{id}/retire": "govern/retire-key",
+    "POST /keys/{id}/revoke": "govern/revoke-key",
+    "POST /principals/cut": "govern/cut",
+    "GET /policies/{name}": "govern/show-policy",
+    "GET /policies/{name}/history": "govern/policy-history",
+    "POST /policies/{name}/versions": "govern/sign-policy",
+    "POST /policies/{name}/activate": "govern/activate-policy",
+    "POST /policies/{name}/rollback": "govern/roll-back-policy",
     "POST /search": "query/search",
     "POST /answers": "gate/answer",
     "GET /answers/{id}": "gate/unknown-answer",
@@ -73,8 +87,8 @@ class Touched(Exception):
 
 
 class Untouchable:
-    """``ports``: each call of one fails, and is told in ``calls``. ``idempotency`` alone does what
-    it does, where a test gives one."""
+    """``ports``: each call of one fails, and is told in ``calls``. ``idempotency`` and the ledger
+    do what they do, where a test gives one."""
 
     def __init__(self, idempotency: Idempotency | None = None) -> None:
         self.calls: list[str] = []
@@ -83,14 +97,14 @@ class Untouchable:
             clock=clock,
             identifiers=self._guard(CountingIdentifiers()),
             index=self._guard(MemoryIndex()),
-            ledger=self._guard(MemoryLedger()),
+            ledger=self._guard(MemoryLedger()) if idempotency is None else governed_ledger(),
             queue=self._guard(MemoryJobs()),
             policies=self._guard(MemoryPolicies()),
             verifier=self._guard(EcdsaVerifier()),
             embedder=self._guard(WordEmbedder()),
             parser=self._guard(LineParser()),
             chunker=self._guard(BlockChunker()),
-            signers={},
+            signers={"policy": self._guard(LocalSigner.generate("policy", not_before=START))},
             given_objects=self._guard(MemoryObjects(clock)),
             given_traces=self._guard(MemoryTraces(clock)),
             given_idempotency=idempotency or self._guard(Remembered()),
@@ -104,18 +118,30 @@ class Untouchable:
         raise Touched(name)
 
 
+def governed_ledger() -> MemoryLedger:
+    """What a repeat asks it: whether the caller's access was cut."""
+    ledger = MemoryLedger()
+    ledger.put_key(LocalSigner.generate("ingestion", not_before=START).verification_key())
+    return ledger
+
+
 class Remembered:
     """Every call was answered before."""
 
     def once(self, call: Call, action: Callable[[], StoredReply]) -> StoredReply:
-        return {"status": 201, "headers": {}, "body": {"secret": "the first answer"}}
+        return {
+            "status": 201,
+            "headers": {},
+            "body": {"secret": "the first answer"},
+            "scopes": [],
+        }
 
 
 def ask(
     name: str, ports: MemoryPorts, scopes: frozenset[Scope], headers: dict[str, str] | None = None
 ) -> tuple[int, dict[str, Any]]:
     function, _ = EVENTS[name].split("/")
-    given = event(EVENTS[name])
+    given = named(event(EVENTS[name]), keyid="0" * 64, digest="0" * 64)
     assert f"{given['httpMethod']} {given['resource']}" == name
     given["requestContext"]["authorizer"]["scope"] = " ".join(sorted(scopes))
     given["headers"] |= headers or {}

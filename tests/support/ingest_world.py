@@ -183,6 +183,11 @@ def _signer() -> LocalSigner:
 
 
 @cache
+def _policy_signer() -> LocalSigner:
+    return LocalSigner.generate("policy", not_before=START - timedelta(days=1))
+
+
+@cache
 def _check() -> EvidenceCheck:
     return EvidenceCheck(EcdsaVerifier())
 
@@ -214,9 +219,10 @@ class WorldOn[L: Ledger, O: ObjectStore, I: EvidenceIndex]:
         self.ledger, self.objects, self.index = ledger, objects, index
         self.queue = MemoryJobs()
         self.embedder: Embedder = embedder or WordEmbedder()
-        self.signer = _signer()
+        self.signer, self.policy_signer = _signer(), _policy_signer()
         self.check = _check()
         self.ledger.put_key(self.signer.verification_key())
+        self.ledger.put_key(self.policy_signer.verification_key())
         self.ledger.make_page_secret()
         self._sequence = itertools.count(1)
         self.identifiers = CountingIdentifiers()
@@ -229,7 +235,7 @@ class WorldOn[L: Ledger, O: ObjectStore, I: EvidenceIndex]:
             embedder=self.embedder,
             parser=self._parser,
             chunker=self._chunker,
-            signers={"ingestion": around(self.signer)},
+            signers={"ingestion": around(self.signer), "policy": self.policy_signer},
             clock=self.clock,
             identifiers=self.identifiers,
             ledger=around(self.ledger),

@@ -17,6 +17,8 @@ ITEMS: Mapping[str, tuple[tuple[str, ...], layout.Key]] = {
     "source": (("trust",), layout.source(_WIKI)),
     "source_change": (("trust",), layout.source_change(_WIKI, 1)),
     "policy": (("trust",), layout.policy("0" * 64)),
+    "trust_change": (("trust",), layout.trust_change("acme", "key/k", "1")),
+    "revocations": (("revocations",), layout.revocations(0)),
     "page_secret": (("trust",), layout.page_secret()),
     "head": (("ledger",), layout.head(_GUIDE)),
     "acl_revision": (("ledger",), layout.acl_revision(_GUIDE, 1)),

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from custody.bootstrap import Service
+from custody_memory.signer import LocalSigner
 from tests.support.functions import event, load
+from tests.support.governed import govern, named
 from tests.support.ingest_world import WRITER, FakeClock
 from tests.support.ingest_world import World as Ingestion
 from tests.support.ingest_world import request as document
@@ -142,14 +144,20 @@ def _ingestion() -> Iterator[tuple[str, Reply]]:
         "documents": ("put", "put-full", "list", "show", "show-as-reader", "provenance", "access",
                       "access-before", "put-acl",
                       "put-acl-narrower", "upload", "drops", "put-two-contents"),
-        "govern": ("put-source", "put-source-full", "replace-source", "list-sources"),
+        "govern": ("put-source", "put-source-full", "replace-source", "list-sources", "quarantine",
+                   "release", "list-keys", "retire-key", "revoke-key", "cut", "sign-policy",
+                   "activate-policy", "show-policy", "policy-history"),
         "erase": ("erase",),
         "health": ("health",),
     }.items():  # fmt: skip
         for name in names:
             world = ingested()
-            given = event(f"{function}/{name}")
-            yield f"{function}-{name}", _reply(world.service, function, given, _keys(world.signer))
+            digest = govern(world) if function == "govern" else ""
+            keyid = world.policy_signer.verification_key().keyid
+            given = named(event(f"{function}/{name}"), keyid=keyid, digest=digest)
+            members = ("sig", "digest", "public_key_pem") if function == "govern" else ("sig",)
+            hide = _keys(world.signer, world.policy_signer, members=members)
+            yield f"{function}-{name}", _reply(world.service, function, given, hide)
     world = ingested()
     world.while_waiting = lambda: None
     given = event("documents/put")
@@ -163,10 +171,17 @@ def _ingestion() -> Iterator[tuple[str, Reply]]:
     yield "erasure", _reply(world.service, "erase", given, _keys(world.signer))
 
 
-def _keys(signer: Any) -> Callable[[str], str]:
-    """A key is made anew each time, and with it every signature."""
-    keyid = signer.verification_key().keyid
-    return lambda text: re.sub(r'"sig":"[^"]+"', '"sig":"<sig>"', text.replace(keyid, "<keyid>"))
+def _keys(*signers: LocalSigner, members: tuple[str, ...] = ("sig",)) -> Callable[[str], str]:
+    """A key is made anew each time, and with it every signature and what is named by one."""
+
+    def hide(text: str) -> str:
+        for signer in signers:
+            text = text.replace(signer.verification_key().keyid, "<keyid>")
+        for member in members:
+            text = re.sub(rf'"{member}":"[^"]+"', f'"{member}":"<{member}>"', text)
+        return text
+
+    return hide
 
 
 def sample(name: str) -> Reply:

@@ -11,12 +11,13 @@ from custody.adapters.dynamodb import DynamoLedger, Pacing, Table
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
-PARTS = ("trust", "ledger", "work")
+PARTS = ("trust", "revocations", "ledger", "work")
 
 
 def create_ledger(client: DynamoDBClient, prefix: str) -> None:
-    """``<prefix>-trust``, ``<prefix>-ledger`` and ``<prefix>-work``."""
+    """``<prefix>-trust``, ``-revocations``, ``-ledger`` and ``-work``."""
     create_table(client, f"{prefix}-trust", listed=("st",))
+    create_table(client, f"{prefix}-revocations")
     create_table(client, f"{prefix}-ledger", listed=("st", "nm"))
     create_table(client, f"{prefix}-work")
 
@@ -43,10 +44,10 @@ def ledger_on(
     pacing: Pacing | None = None,
     new_token: Callable[[], str] = lambda: uuid.uuid4().hex,
 ) -> DynamoLedger:
-    trust, ledger, work = (
+    trust, revocations, ledger, work = (
         table(client, f"{prefix}-{part}", pacing=pacing, new_token=new_token) for part in PARTS
     )
-    return DynamoLedger(trust, ledger, work)
+    return DynamoLedger(trust, lambda: revocations, ledger, work)
 
 
 def create_table(client: DynamoDBClient, name: str, *, listed: tuple[str, ...] = ()) -> None:

@@ -6,13 +6,20 @@ import pytest
 
 from custody.adapters.ecdsa_verifier import EcdsaVerifier
 from custody.adapters.packaged_policies import packaged_policies
-from custody.application.governance.active_policies import ActivePolicies
+from custody.application.governance.active_policies import (
+    POLICY_PAYLOAD_TYPE,
+    ActivePolicies,
+    policy_digest,
+)
 from custody.application.governance.deploy_policies import DeployPolicies
-from custody.domain.model import Control, KeyState
+from custody.domain.ledger.trust_changes import TrustAction, TrustChange
+from custody.domain.model import Control, KeyState, PolicyRef
+from custody.domain.provenance.canonical import canonical_json, parse_json
 from custody.errors import IntegrityError, NoControlItem, Unavailable
 from custody_memory.ledger import MemoryLedger
 from custody_memory.policies import MemoryPolicies
 from custody_memory.signer import LocalSigner
+from tests.support.ingest_world import FakeClock
 from tests.support.signed_evidence import NOW, signer
 
 PACKAGED = packaged_policies()
@@ -25,6 +32,7 @@ class World:
     policies: MemoryPolicies = field(default_factory=MemoryPolicies)
     ingestion: LocalSigner = field(default_factory=signer)
     policy: LocalSigner = field(default_factory=lambda: signer("policy"))
+    clock: FakeClock = field(default_factory=FakeClock)
 
     def deploy(self, packaged: Mapping[str, bytes] = PACKAGED) -> DeployPolicies:
         return DeployPolicies(
@@ -34,6 +42,7 @@ class World:
             policy=self.policy,
             verifier=EcdsaVerifier(),
             packaged=packaged,
+            clock=self.clock,
         )
 
     @property
@@ -100,20 +109,40 @@ def test_a_deployment_never_brings_a_key_back(state: KeyState) -> None:
     assert (stored.state, stored.not_after) == (state, NOW)
 
 
-def test_a_newer_policy_in_force_stays() -> None:
+@pytest.mark.parametrize("version", [OLDER, NEWER, b'"version": "1.0.0" '])
+def test_a_packaged_policy_of_another_digest_is_put_in_force_whatever_its_version(
+    version: bytes,
+) -> None:
     world = World()
-    newer = world.deploy(versioned(NEWER))()
-    later = world.deploy()()
-    assert later.signed == ()
-    assert later.policies == newer.policies
-    assert world.active.gate(world.ledger.control("acme"))[1].version == "1.10.0"
+    text = PACKAGED["gate"].replace(b"0.55", b"0.56").replace(b'"version": "1.0.0"', version)
+    world.deploy({**PACKAGED, "gate": text})()
+    assert world.deploy()().signed == ("gate",)
+    assert world.active.gate(world.ledger.control("acme"))[1].presets["balanced"].threshold == 0.55
+    assert world.deploy()().signed == ()
 
 
-def test_an_older_policy_in_force_is_replaced() -> None:
+def test_a_packaged_policy_that_is_only_written_otherwise_stays() -> None:
     world = World()
-    world.deploy(versioned(OLDER))()
-    assert world.deploy()().signed == ("reputation", "gate")
-    assert world.active.gate(world.ledger.control("acme"))[1].version == "1.0.0"
+    world.deploy()()
+    spaced = {name: text.replace(b":", b" : ") for name, text in PACKAGED.items()}
+    assert world.deploy(spaced)().signed == ()
+
+
+def test_what_a_governor_put_in_force_stays_until_the_package_changes() -> None:
+    world = World()
+    world.deploy()()
+    envelope = world.policy.sign(
+        POLICY_PAYLOAD_TYPE, canonical_json(parse_json(PACKAGED["gate"].replace(b"0.55", b"0.56")))
+    )
+    chosen = PolicyRef("gate", "1.0.0", policy_digest(envelope))
+    world.policies.put(chosen, envelope)
+    activated = TrustChange("policy/gate", TrustAction.ACTIVATED, NOW, "gov", policy=chosen)
+    world.ledger.put_policy_ref(None, chosen, change=activated)
+    assert world.deploy()().signed == ()
+    assert world.ledger.control("acme").policies["gate"] == chosen
+    assert world.deploy({**PACKAGED, **versioned(NEWER)})().signed == ("reputation", "gate")
+    told = [change.action for change in world.ledger.trust_changes(None, "policy/gate")]
+    assert told == [TrustAction.PACKAGED, TrustAction.ACTIVATED, TrustAction.PACKAGED]
 
 
 def test_a_tenant_s_own_policy_does_not_stand_in_for_the_service_s() -> None:

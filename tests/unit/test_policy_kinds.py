@@ -20,6 +20,7 @@ from custody.application.governance.policy_kind import PolicyDocument, PolicyKin
 from custody.errors import IntegrityError, Unavailable
 from custody_memory.ledger import MemoryLedger
 from custody_memory.policies import MemoryPolicies
+from tests.support.ingest_world import FakeClock
 from tests.support.signed_evidence import signer
 
 
@@ -70,6 +71,7 @@ def test_a_new_kind_is_signed_deployed_and_loaded(folder: Path) -> None:
         policy=signer("policy"),
         verifier=verifier,
         packaged=packaged_policies(folder, kinds=REGISTERED),
+        clock=FakeClock(),
         kinds=REGISTERED,
     )
     assert deploy().signed == ("reputation", "gate", "freshness")
@@ -95,6 +97,7 @@ def test_two_kinds_never_share_a_value_though_one_reference_names_both() -> None
         policy=signer("policy"),
         verifier=verifier,
         packaged={"freshness": json.dumps(WRITTEN).encode()},
+        clock=FakeClock(),
         kinds=REGISTERED,
     )()
     active, control = ActivePolicies(policies, verifier), ledger.control("acme")

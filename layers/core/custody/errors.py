@@ -12,11 +12,12 @@ class                  status  codes
                                unexpected-body, invalid-cursor
 ``Unauthenticated``    401     token-missing, token-invalid, token-expired, token-revoked,
                                tenant-missing, groups-incomplete
-``Forbidden``          403     forbidden, scope-missing, not-a-writer
+``Forbidden``          403     forbidden, scope-missing, not-a-writer, not-an-operator
 ``NotFound``           404     not-found (also for what exists and may not be seen),
-                               source-not-found
+                               source-not-found, key-not-found, policy-not-found
 ``Conflict``           409     version-conflict, document-owned-elsewhere, document-not-live,
                                source-quarantined, source-retired, source-not-found, key-revoked,
+                               last-active-key, no-earlier-policy, policy-unusable,
                                idempotency-in-progress
 ``Moved``              409     version-conflict. A Conflict: what was read has changed since, so to
                                read it again and decide anew may do
@@ -25,7 +26,7 @@ class                  status  codes
 ``UnsupportedMedia``   415     type-not-supported, type-mismatch, and what else of Rejected a
                                first look at the bytes finds
 ``Unprocessable``      422     invalid-field, unknown-field, not-available, acl-required,
-                               acl-too-wide, empty-document, invalid-path, reserved-document-id,
+                               acl-too-wide, empty-document, invalid-path, invalid-policy, reserved-document-id,
                                query-not-embeddable, reply-too-large, idempotency-key-reused; and
                                the code of Rejected when a posted document was rejected
 ``Unavailable``        503     unavailable, index-unavailable, index-mapping-mismatch,

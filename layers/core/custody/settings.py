@@ -28,6 +28,10 @@ class TrustSettings(_Group):
     trust_table: Name
 
 
+class RevocationSettings(_Group):
+    revocations_table: Name
+
+
 class LedgerSettings(_Group):
     ledger_table: Name
 
@@ -166,6 +170,7 @@ SETTINGS_OF_FUNCTION: dict[str, tuple[type[_Group], ...]] = {
     "documents": (
         PrincipalSettings,
         TrustSettings,
+        RevocationSettings,
         LedgerSettings,
         WorkSettings,
         IdempotencySettings,
@@ -208,6 +213,7 @@ SETTINGS_OF_FUNCTION: dict[str, tuple[type[_Group], ...]] = {
     "query": (
         PrincipalSettings,
         TrustSettings,
+        RevocationSettings,
         LedgerSettings,
         TraceSettings,
         IndexSettings,
@@ -217,6 +223,7 @@ SETTINGS_OF_FUNCTION: dict[str, tuple[type[_Group], ...]] = {
     "gate": (
         PrincipalSettings,
         TrustSettings,
+        RevocationSettings,
         LedgerSettings,
         WorkSettings,
         TraceSettings,
@@ -228,16 +235,24 @@ SETTINGS_OF_FUNCTION: dict[str, tuple[type[_Group], ...]] = {
     "erase": (
         PrincipalSettings,
         TrustSettings,
+        RevocationSettings,
         LedgerSettings,
         WorkSettings,
         IdempotencySettings,
         EraseQueueSettings,
     ),
     "propagate": (LedgerSettings, WorkSettings, BucketSettings, IndexSettings),
-    "govern": (PrincipalSettings, TrustSettings, IdempotencySettings),
+    "govern": (
+        PrincipalSettings,
+        TrustSettings,
+        RevocationSettings,
+        IdempotencySettings,
+        PolicyKeySettings,
+    ),
     "health": (TrustSettings, LedgerSettings, WorkSettings, IndexSettings),
     "bootstrap": (
         TrustSettings,
+        RevocationSettings,
         LedgerSettings,
         WorkSettings,
         SigningSettings,

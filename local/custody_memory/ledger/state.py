@@ -12,6 +12,7 @@ from custody.domain.ledger.acl_history import AclRevision
 from custody.domain.ledger.drops import Drop
 from custody.domain.ledger.erasures import Erasure
 from custody.domain.ledger.sources import SourceChange
+from custody.domain.ledger.trust_changes import TrustChange
 from custody.domain.model import (
     Control,
     DocumentKey,
@@ -29,6 +30,7 @@ class TenantControl:
     policies: dict[str, PolicyRef] = field(default_factory=dict)
     trust_domains: frozenset[str] | None = None
     epoch: int = 0
+    since: dict[str, datetime] = field(default_factory=dict)
 
 
 class State:
@@ -39,6 +41,10 @@ class State:
         self._page_secret: bytes | None = None
         self._keys: dict[str, VerificationKey] = {}
         self._policies: dict[str, PolicyRef] = {}
+        self._policies_since: dict[str, datetime] = {}
+        self._packaged: dict[str, str] = {}
+        self._revoked: set[str] = set()
+        self._trust_changes: dict[tuple[str | None, str], list[TrustChange]] = {}
         self._service_epoch = 0
         self._tenants: dict[str, TenantControl] = {}
         self._controls: dict[str, Control] = {}

@@ -86,6 +86,9 @@ class EnvironmentPorts:
     def _trust(self) -> Table:
         return self._table(self._env(env.TrustSettings).trust_table)
 
+    def _revocations(self) -> Table:
+        return self._table(self._env(env.RevocationSettings).revocations_table)
+
     @cached_property
     def _ledger(self) -> Table:
         return self._table(self._env(env.LedgerSettings).ledger_table)
@@ -98,13 +101,13 @@ class EnvironmentPorts:
     def trust(self) -> Trust:
         from custody.adapters.dynamodb import DynamoTrust
 
-        return DynamoTrust(self._trust)
+        return DynamoTrust(self._trust, self._revocations)
 
     @cached_property
     def heads(self) -> Heads:
         from custody.adapters.dynamodb import DynamoHeads
 
-        return DynamoHeads(self._trust, self._ledger)
+        return DynamoHeads(self._trust, self._revocations, self._ledger)
 
     @cached_property
     def work(self) -> Work:
@@ -122,7 +125,7 @@ class EnvironmentPorts:
     def ledger(self) -> Ledger:
         from custody.adapters.dynamodb import DynamoLedger
 
-        return DynamoLedger(self._trust, self._ledger, self._work)
+        return DynamoLedger(self._trust, self._revocations, self._ledger, self._work)
 
     @cached_property
     def policies(self) -> PolicyStore:

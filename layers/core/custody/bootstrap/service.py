@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from custody.application.erasure.propagate import PropagateErasure
     from custody.application.erasure.request import Erasures
     from custody.application.erasure.tombstone import Tombstone
+    from custody.application.governance.access_cut import CutAccess
     from custody.application.governance.deploy_policies import DeployPolicies
+    from custody.application.governance.key_registry import KeyRegistry
+    from custody.application.governance.policy_registry import PolicyRegistry
     from custody.application.governance.source_registry import SourceRegistry
     from custody.application.health import Health
     from custody.application.idempotency import Idempotency
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from custody.application.reading.retrieval import Retriever
     from custody.application.reading.search import Search
     from custody.bootstrap.ports import Limits, Ports
+    from custody.domain.model import Principal
 
 
 class Service:
@@ -63,6 +67,11 @@ class Service:
     @property
     def authorizer(self) -> Authorizer:
         return self._ports.authorizer
+
+    def check_token(self, principal: Principal) -> None:
+        from custody.application.callers import trust_view_for
+
+        trust_view_for(self._ports.trust, principal)
 
     # --- what use cases share ---------------------------------------------------------------------
 
@@ -310,6 +319,32 @@ class Service:
             policy=ports.signer("policy"),
             verifier=ports.verifier,
             packaged=ports.packaged_policies,
+            clock=ports.clock,
+        )
+
+    @cached_property
+    def keys(self) -> KeyRegistry:
+        from custody.application.governance.key_registry import KeyRegistry
+
+        return KeyRegistry(self._ports.trust, self._ports.clock)
+
+    @cached_property
+    def cut_access(self) -> CutAccess:
+        from custody.application.governance.access_cut import CutAccess
+
+        return CutAccess(self._ports.trust, self._ports.clock)
+
+    @cached_property
+    def policies(self) -> PolicyRegistry:
+        from custody.application.governance.policy_registry import PolicyRegistry
+
+        ports = self._ports
+        return PolicyRegistry(
+            ledger=ports.trust,
+            policies=ports.policies,
+            signer=ports.signer("policy"),
+            verifier=ports.verifier,
+            clock=ports.clock,
         )
 
     @cached_property

@@ -224,6 +224,8 @@ class Control:
     """The facts that govern the service and the tenant, read with every search.
 
     ``trust_domains`` is what the tenant's policy allows; ``None`` allows every registered domain.
+    ``policies_since``: when each policy was put in force, where that was told. ``own_policies``: the
+    names that the tenant has a policy of its own for.
     """
 
     tenant: str
@@ -231,6 +233,8 @@ class Control:
     policies: Mapping[str, PolicyRef]
     trust_domains: frozenset[str] | None = None
     epoch: int = 0
+    policies_since: Mapping[str, datetime] = field(default_factory=dict)
+    own_policies: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from typing import Any, Protocol, cast
 from custody.application import callers
 from custody.application.idempotency import Idempotency, StoredReply, call_of
 from custody.domain.intake.validation import ANY_REVISION
-from custody.errors import Unprocessable
+from custody.domain.model import Principal
+from custody.errors import Forbidden, Unprocessable
 from custody.http.api import Request
 from custody.http.reply import Replayed, Reply, as_declared
 
@@ -39,6 +40,9 @@ def if_match(request: Request[Any, Any]) -> int | None:
 class Remembering(Protocol):
     @property
     def idempotency(self) -> Idempotency: ...
+    def check_token(self, principal: Principal) -> None:
+        """Raises Unauthenticated(token-revoked)."""
+        ...
 
 
 def once(
@@ -48,8 +52,9 @@ def once(
 ) -> Reply:
     """Without the header the action simply runs. The service's memory is asked for only with it.
 
-    A repeat never reaches the use case, which is what checks the caller's scopes, so they are
-    checked here before anything is told. Raises Forbidden(scope-missing).
+    A repeat never reaches the use case, which is what checks the caller's scopes and whether its
+    access was cut, so both are checked here before anything is told: it needs every scope that the
+    first call had. Raises Forbidden(scope-missing), Unauthenticated(token-revoked).
     """
     key = request.header("idempotency-key")
     if key is None:
@@ -67,15 +72,25 @@ def once(
     def run() -> StoredReply:
         reply = as_declared(action(), request.replies)  # what is not told is not kept either
         first.append(reply)
-        return _stored(reply)
+        return _stored(reply, request.principal)
 
     stored = service.idempotency.once(call, run)
-    return first[0] if first else _replayed(stored)
+    if first:
+        return first[0]
+    service.check_token(request.principal)
+    if not request.principal.scopes.issuperset(cast("list[str]", stored["scopes"])):
+        raise Forbidden("The first call had scopes that this one lacks.", code="scope-missing")
+    return _replayed(stored)
 
 
-def _stored(reply: Reply) -> StoredReply:
+def _stored(reply: Reply, principal: Principal) -> StoredReply:
     body = reply.body.model_dump(mode="json", exclude_unset=True)
-    return {"status": reply.status, "headers": dict(reply.headers), "body": body}
+    return {
+        "status": reply.status,
+        "headers": dict(reply.headers),
+        "body": body,
+        "scopes": sorted(principal.scopes),
+    }
 
 
 def _replayed(stored: StoredReply) -> Reply:

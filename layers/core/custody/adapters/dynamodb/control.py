@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import cached_property
 
 from custody.adapters.dynamodb import codec, layout, marks, rows
 from custody.adapters.dynamodb.batches import Wanted, batch
-from custody.adapters.dynamodb.rows import PrincipalControl, ServiceControl, TenantControl
+from custody.adapters.dynamodb.rows import (
+    PrincipalControl,
+    Revocations,
+    ServiceControl,
+    TenantControl,
+)
 from custody.adapters.dynamodb.table import OnTrust
+from custody.domain.ledger import transitions
 from custody.domain.model import Control, LedgerView, Source, SourceKey
 from custody.errors import NoControlItem
 
@@ -35,9 +42,16 @@ class ControlReads(OnTrust):
         marks.check(stored.value.layout)
 
     def _trust_keys(self, tenant: str, subject: str, sources: Iterable[SourceKey]) -> list[Wanted]:
-        keys = [self._service_copy(), layout.tenant(tenant), layout.principal(tenant, subject)]
-        keys += [layout.source(key) for key in sources]
-        return [(self._trust, key) for key in keys]
+        keys = [layout.principal(tenant, subject), *(layout.source(key) for key in sources)]
+        return [*self._control_keys(tenant), *((self._trust, key) for key in keys)]
+
+    def _control_keys(self, tenant: str) -> list[Wanted]:
+        copy = next(self._turn) % layout.CONTROL_COPIES
+        return [
+            (self._revocations, layout.revocations(copy)),
+            (self._trust, layout.service(copy)),
+            (self._trust, layout.tenant(tenant)),
+        ]
 
     def _service_copy(self) -> layout.Key:
         return layout.service(next(self._turn) % layout.CONTROL_COPIES)
@@ -74,13 +88,20 @@ def control_of(tenant: str, bodies: Bodies) -> Control:
     marks.check(service.layout)
     tenants = codec.load_many(TenantControl, bodies["TENANT"])
     own = tenants[0] if tenants else TenantControl()
+    revoked = codec.load_many(Revocations, bodies["REVOKED"])
     return Control(
         tenant=tenant,
-        keys=service.keys,
+        keys=transitions.with_revocations(service.keys, revoked[0].keyids if revoked else ()),
         policies={**service.policies, **own.policies},
         trust_domains=own.trust_domains,
         epoch=service.epoch + own.epoch,
+        policies_since={**_without(service.since, own.policies), **own.since},
+        own_policies=frozenset(own.policies),
     )
+
+
+def _without(since: Mapping[str, datetime], names: Collection[str]) -> dict[str, datetime]:
+    return {name: at for name, at in since.items() if name not in names}
 
 
 def _nothing_governs() -> NoControlItem:

@@ -1,4 +1,4 @@
-"""Keys of the three tables that are the ledger.
+"""Keys of the tables that are the ledger.
 
 The partition key ``pk`` is a hash of what an item belongs to, so that neither a tenant nor a day
 makes a hot partition. Rights are held by table: an item lies with those that the same functions
@@ -13,12 +13,14 @@ trust   principal      ``U#`` hash(tenant, subject)        ``PRINCIPAL``
 trust   source         ``S#`` hash(tenant, source)         ``SOURCE``
 trust   source_change  ``S#`` hash(tenant, source)         ``CHANGE#`` 12 digits
 trust   policy         ``POLICY#`` digest                  ``POLICY``
+trust   trust_change   ``G#`` hash(whose, what)            ``CHANGE#`` time, token
 trust   page_secret    ``PAGES``                           ``SECRET``
 ledger  head           ``D#`` hash(tenant, document)       ``HEAD``
 ledger  acl_revision   ``D#`` hash(tenant, document)       ``ACL#`` 12 digits
 ledger  erasure        ``E#`` hash(tenant, erasure)        ``ERASURE``
 work    version        ``D#`` hash(tenant, document)       ``V#`` 12 digits
 work    drop           ``P#`` hash(tenant, path)           ``DROP#`` source
+revoked revocations    ``R#`` copy number                  ``REVOKED``
 both    mark           ``LAYOUT``                          ``LAYOUT``
 ======  =============  ==================================  ======================
 
@@ -41,6 +43,7 @@ older heads from listings until they are written again; lowering it hides those 
 
 SOURCE_CHANGE = "CHANGE#"
 ACL_REVISION = "ACL#"
+TRUST_CHANGE = "CHANGE#"
 
 CONTROL_COPIES = 8
 """Every search reads the service's control item; one item serves at most 3,000 strongly
@@ -114,6 +117,20 @@ def principal(tenant: str, subject: str) -> Key:
 
 def service(copy: int) -> Key:
     return Key(f"C#{copy}", "CONTROL")
+
+
+def trust_change(tenant: str, about: str, position: str) -> Key:
+    """``position``: what orders the changes. The service's own are of the tenant ""."""
+    return Key(trust_changes(tenant, about), f"{TRUST_CHANGE}{position}")
+
+
+def trust_changes(tenant: str, about: str) -> str:
+    return "G#" + digest(tenant, about)
+
+
+def revocations(copy: int) -> Key:
+    """Read with every search, so there are as many copies as of the service's control item."""
+    return Key(f"R#{copy}", "REVOKED")
 
 
 def page_secret() -> Key:

@@ -1,10 +1,12 @@
-"""The ledger that decides, in three DynamoDB tables, and the parts of it that a function may hold.
+"""The ledger that decides, in DynamoDB tables, and the parts of it that a function may hold.
 
 Reads are strongly consistent; every write names the revision that it was decided on. Rights are
 held by table, so each class stands on exactly the tables that its use cases touch.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from custody.adapters.dynamodb import marks
 from custody.adapters.dynamodb.calls import Table
@@ -23,8 +25,8 @@ from custody.adapters.dynamodb.view import DynamoView
 class DynamoTrust(DynamoGovernance, DynamoSources, DynamoPageSecrets):
     """``Trust``."""
 
-    def __init__(self, trust: Table) -> None:
-        self._trust = trust
+    def __init__(self, trust: Table, revocations: Callable[[], Table]) -> None:
+        self._trust, self._open_revocations = trust, revocations
 
     def ping(self) -> None:
         self._ping_trust()
@@ -33,8 +35,8 @@ class DynamoTrust(DynamoGovernance, DynamoSources, DynamoPageSecrets):
 class DynamoHeads(DynamoView, DynamoHeadListing, DynamoNarrowing, DynamoTombstones):
     """``Heads``."""
 
-    def __init__(self, trust: Table, ledger: Table) -> None:
-        self._trust, self._ledger = trust, ledger
+    def __init__(self, trust: Table, revocations: Callable[[], Table], ledger: Table) -> None:
+        self._trust, self._open_revocations, self._ledger = trust, revocations, ledger
 
     def ping(self) -> None:
         marks.ping(self._ledger)
@@ -75,8 +77,15 @@ class DynamoLedger(
 ):
     """``Ledger``: the whole. The tables are of one client."""
 
-    def __init__(self, trust: Table, ledger: Table, work: Table) -> None:
-        self._trust, self._ledger, self._work = trust, ledger, work
+    def __init__(
+        self,
+        trust: Table,
+        revocations: Callable[[], Table],
+        ledger: Table,
+        work: Table,
+    ) -> None:
+        self._trust, self._open_revocations = trust, revocations
+        self._ledger, self._work = ledger, work
 
     def ping(self) -> None:
         self._ping_trust()

@@ -18,11 +18,15 @@ class DynamoPolicies:
     def __init__(self, client: DynamoDBClient, table: str, *, pacing: Pacing | None = None) -> None:
         self._table = Table(client, table, code="policy-unavailable", pacing=pacing)
 
+    def find(self, digest: str) -> Envelope | None:
+        stored = rows.load(Envelope, self._table.get(layout.policy(digest)))
+        return stored.value if stored else None
+
     def get(self, ref: PolicyRef) -> Envelope:
-        stored = rows.load(Envelope, self._table.get(layout.policy(ref.digest)))
-        if stored is None:
+        found = self.find(ref.digest)
+        if found is None:
             raise Unavailable(f"The {ref.name} policy is not stored.", code="policy-unavailable")
-        return stored.value
+        return found
 
     def put(self, ref: PolicyRef, envelope: Envelope) -> None:
         """The first envelope of a digest stays."""

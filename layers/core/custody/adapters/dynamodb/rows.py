@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from custody.adapters.dynamodb import codec, layout
 from custody.adapters.dynamodb.batches import batch
@@ -16,6 +16,7 @@ from custody.domain.ledger.acl_history import AclRevision
 from custody.domain.ledger.drops import Drop
 from custody.domain.ledger.erasures import Erasure
 from custody.domain.ledger.sources import SourceChange
+from custody.domain.ledger.trust_changes import TrustChange
 from custody.domain.model import (
     Envelope,
     Head,
@@ -30,12 +31,15 @@ from custody.domain.model import (
 
 @dataclass(frozen=True, slots=True)
 class ServiceControl:
-    """``layout``: the one that all three tables have; 0 where none was named yet."""
+    """``layout``: the one that all tables have; 0 where none was named yet. ``since``: when each
+    policy was put in force. ``packaged``: digests of the policies that came with the deployment."""
 
     keys: Mapping[str, VerificationKey] = field(default_factory=dict)
     policies: Mapping[str, PolicyRef] = field(default_factory=dict)
     epoch: int = 0
     layout: int = 0
+    since: Mapping[str, datetime] = field(default_factory=dict)
+    packaged: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,14 @@ class TenantControl:
     policies: Mapping[str, PolicyRef] = field(default_factory=dict)
     trust_domains: frozenset[str] | None = None
     epoch: int = 0
+    since: Mapping[str, datetime] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Revocations:
+    """Ids of the keys that were ever revoked."""
+
+    keyids: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +167,13 @@ def source_row(table: Table, source: Source) -> Row:
             "gsi1sk": {"S": source.key.source_id},
         },
     )
+
+
+def trust_change_row(table: Table, tenant: str | None, change: TrustChange) -> Row:
+    at = change.at.astimezone(UTC).strftime("%Y%m%dT%H%M%S%f")
+    position = f"{at}#{table.new_token()[:12]}"
+    key = layout.trust_change(tenant or "", change.about, position)
+    return Row(table, key, codec.dump(change), 0)
 
 
 def source_change_row(table: Table, key: SourceKey, change: SourceChange) -> Row:

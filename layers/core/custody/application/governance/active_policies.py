@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, cast
 
@@ -39,6 +40,15 @@ def signing_key(ref: PolicyRef, envelope: Envelope, control: Control) -> Verific
     if key.state is not KeyState.ACTIVE:
         raise _unusable(ref, f"its key is {key.state.value.lower()}")
     return key
+
+
+def check_window(ref: PolicyRef, key: VerificationKey, put_in_force: datetime) -> None:
+    """Raises Unavailable(policy-unavailable) unless the key was valid when the policy came into
+    force. A policy says nothing of when it was signed; what counts is who vouched for it then."""
+    if put_in_force < key.not_before or (
+        key.not_after is not None and put_in_force >= key.not_after
+    ):
+        raise _unusable(ref, "its key was not valid when it came into force")
 
 
 def open_policy[Value](
@@ -85,7 +95,11 @@ class ActivePolicies:
         if ref is None or ref.name != kind.name:
             raise Unavailable(f"No {kind.name} policy is in force.", code="policy-unavailable")
         envelope = self._fetch(ref)
-        value = self._open(kind, ref, envelope, signing_key(ref, envelope, control))
+        key = signing_key(ref, envelope, control)
+        since = control.policies_since.get(kind.name)
+        if since is not None:
+            check_window(ref, key, since)
+        value = self._open(kind, ref, envelope, key)
         return ref, cast("Value", value)
 
     # what a reading asks

@@ -1,13 +1,15 @@
-"""What a deployment does once: mark the layout of the tables, register the keys, make the secret of page cursors, sign the packaged
-policies, put them in force.
+"""What a deployment does once: mark the layout of the tables, register the keys, make the secret of
+page cursors, sign the packaged policies, put them in force.
 
 Run again, it changes nothing that is as it should be: a registered key keeps its window and its
-state (a revoked one stays revoked), and a policy is signed again only where none is in force,
-an older one is, or the one in force can't be verified any more. A newer one is never replaced.
+state (a revoked one stays revoked), and a packaged policy is put in force again only where its
+digest is another one than that of the last deployment, or where what is in force can't be verified
+any more. What a governor put in force since stays until then.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -20,8 +22,16 @@ from custody.application.governance.active_policies import (
     signing_key,
 )
 from custody.application.governance.kinds import KINDS, PolicyKinds
-from custody.application.governance.policy_kind import PolicyKind, version_order
-from custody.application.ports import LayoutMarks, PolicyStore, Signer, TrustLedger, Verifier
+from custody.application.governance.policy_kind import PolicyKind
+from custody.application.ports import (
+    Clock,
+    LayoutMarks,
+    PolicyStore,
+    Signer,
+    TrustLedger,
+    Verifier,
+)
+from custody.domain.ledger.trust_changes import TrustAction, TrustChange, about_policy
 from custody.domain.model import Control, PolicyRef, VerificationKey
 from custody.domain.provenance.canonical import canonical_json, parse_json
 from custody.errors import IntegrityError, NoControlItem, Unavailable
@@ -50,6 +60,10 @@ class _Packaged:
     version: str
     payload: bytes
 
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.payload).hexdigest()
+
 
 class DeployLedger(TrustLedger, LayoutMarks, Protocol):
     """What a deployment asks of the ledger."""
@@ -67,6 +81,7 @@ class DeployPolicies:
     policy: Signer
     verifier: Verifier
     packaged: Mapping[str, bytes]
+    clock: Clock
     kinds: PolicyKinds = KINDS
 
     def __call__(self) -> Deployed:
@@ -76,11 +91,13 @@ class DeployPolicies:
         registered = tuple(key.keyid for key in keys if self._register(key))
         self.ledger.make_page_secret()
         control = self.ledger.control(_SERVICE)
+        known = self.ledger.packaged_policies()
         in_force: list[PolicyRef] = []
         signed: list[str] = []
         for policy in packaged:
             ref = control.policies.get(policy.kind.name)
-            if ref is None or not self._stays(ref, policy, control):
+            changed = known.get(policy.kind.name) != policy.digest
+            if ref is None or changed or not self._is_good(ref, policy, control):
                 ref = self._put_in_force(policy)
                 signed.append(ref.name)
             in_force.append(ref)
@@ -107,24 +124,22 @@ class DeployPolicies:
             raise IntegrityError(f"There is no policy named {name}.", code="invalid-policy")
         return _Packaged(kind, kind.read(text).version, canonical_json(parse_json(text)))
 
-    def _stays(self, ref: PolicyRef, packaged: _Packaged, control: Control) -> bool:
-        """Whether the policy in force stays so: it is newer, or it is this one and good."""
-        active, offered = version_order(ref.version), version_order(packaged.version)
-        if active is None or offered is None or active > offered:
-            return True
-        if active < offered:
-            return False
+    def _is_good(self, ref: PolicyRef, packaged: _Packaged, control: Control) -> bool:
         try:
             envelope = self.policies.get(ref)
             key = signing_key(ref, envelope, control)
             open_policy(packaged.kind, ref, envelope, key, self.verifier)
         except Unavailable:
             return False  # signed anew below; a store that is down fails there too
-        return envelope.payload == packaged.payload
+        return True
 
     def _put_in_force(self, packaged: _Packaged) -> PolicyRef:
         envelope = self.policy.sign(POLICY_PAYLOAD_TYPE, packaged.payload)
         ref = PolicyRef(packaged.kind.name, packaged.version, policy_digest(envelope))
         self.policies.put(ref, envelope)
-        self.ledger.put_policy_ref(None, ref)
+        change = TrustChange(
+            about_policy(ref.name), TrustAction.PACKAGED, self.clock.now(), policy=ref
+        )
+        self.ledger.put_policy_ref(None, ref, change=change)
+        self.ledger.put_packaged(ref.name, packaged.digest)
         return ref

@@ -76,11 +76,5 @@ class PolicyKind[Document: PolicyDocument, Value]:
         return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def version_order(version: str) -> tuple[int, ...] | None:
-    """Versions compare number by number; None for what is no version of this form."""
-    parts = version.split(".")
-    return tuple(int(part) for part in parts) if all(p.isdecimal() for p in parts) else None
-
-
 def _invalid(detail: str) -> IntegrityError:
     return IntegrityError(detail, code="invalid-policy")

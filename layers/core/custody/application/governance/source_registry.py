@@ -10,10 +10,19 @@ from custody.application.ports import Clock, Cursors, Page, SourceLedger, TrustR
 from custody.application.races import again_when_moved
 from custody.domain.intake import validation
 from custody.domain.ledger import sources
-from custody.domain.model import Acl, Principal, Scope, SidecarMode, Source, SourceKey
-from custody.errors import PreconditionFailed, Unprocessable
+from custody.domain.model import (
+    Acl,
+    Principal,
+    Scope,
+    SidecarMode,
+    Source,
+    SourceKey,
+    SourceState,
+)
+from custody.errors import Conflict, NotFound, PreconditionFailed, Unprocessable
 
 _MAX_LABEL_CHARACTERS = 256
+_MAX_REASON_CHARACTERS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +42,13 @@ class SourceRequest:
     licence: str | None = None
     legal_basis: str | None = None
     retention_class: str | None = None
+    if_match: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStateRequest:
+    source_id: str
+    reason: str | None = None
     if_match: int | None = None
 
 
@@ -79,6 +95,41 @@ class SourceRegistry:
             )
         source = self.ledger.put_source(draft, expected_revision=revision, by=principal.subject)
         return PutSource(source, created=stored is None)
+
+    def quarantine(self, principal: Principal, request: SourceStateRequest) -> Source:
+        """At the next read nothing of the source is served. Raises Conflict(source-retired)."""
+        require(principal, Scope.GOVERN)
+        validation.printable(request.reason or "", field="reason", limit=_MAX_REASON_CHARACTERS)
+        return self._set_state(principal, request, SourceState.QUARANTINED)
+
+    def release(self, principal: Principal, request: SourceStateRequest) -> Source:
+        """Raises Conflict(source-retired): a source that was given up does not come back."""
+        return self._set_state(principal, request, SourceState.ACTIVE)
+
+    def _set_state(
+        self, principal: Principal, request: SourceStateRequest, state: SourceState
+    ) -> Source:
+        require(principal, Scope.GOVERN)
+        key = SourceKey(principal.tenant, validation.source_id(request.source_id))
+
+        def change() -> Source:
+            stored = trust_view_for(self.ledger, principal, (key,)).sources.get(key)
+            if stored is None:
+                raise NotFound("There is no such source.", code="source-not-found")
+            if not validation.still_is(request.if_match, stored.revision):
+                raise PreconditionFailed("The source has changed since it was read.")
+            if stored.state is state:
+                return stored
+            if stored.state is SourceState.RETIRED:
+                raise Conflict("The source is retired.", code="source-retired")
+            return self.ledger.put_source(
+                replace(stored, state=state, updated_at=self.clock.now()),
+                expected_revision=stored.revision,
+                by=principal.subject,
+                reason=request.reason,
+            )
+
+        return again_when_moved(change, lost="The source is being changed by others; try again.")
 
     def list_sources(self, principal: Principal, *, limit: int, cursor: str | None) -> Page[Source]:
         """Of the caller's tenant, for governors and auditors."""

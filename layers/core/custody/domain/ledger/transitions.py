@@ -7,7 +7,7 @@ adapters can disagree. Each change of a head raises its ``revision`` by one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -21,6 +21,7 @@ from custody.domain.model import (
     Inspection,
     KeyState,
     ObjectRef,
+    PolicyRef,
     VerificationKey,
     VersionRecord,
     VersionState,
@@ -390,6 +391,24 @@ def stored_key(stored: VerificationKey | None, wanted: VerificationKey) -> Verif
     ):
         raise Conflict("The key has been revoked.", code="key-revoked", field="keyid")
     return wanted
+
+
+def with_revocations(
+    keys: Mapping[str, VerificationKey], revoked: Collection[str]
+) -> Mapping[str, VerificationKey]:
+    """Whatever state the keys are told to have: what was once revoked is."""
+    if not revoked:
+        return keys
+    return {
+        keyid: replace(key, state=KeyState.REVOKED) if keyid in revoked else key
+        for keyid, key in keys.items()
+    }
+
+
+def expect_policy(stored: PolicyRef | None, expected: PolicyRef | None) -> None:
+    """``expected`` None: whatever is in force."""
+    if expected is not None and stored != expected:
+        raise moved("policy")
 
 
 def listing_position(head: Head) -> str:

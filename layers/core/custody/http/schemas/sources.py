@@ -36,6 +36,10 @@ class SourceBody(Schema):
     retention_class: Label | None = None
 
 
+class QuarantineBody(Schema):
+    reason: Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+
+
 class SourceReply(Schema):
     source_id: str
     trust_domain: str
