@@ -136,11 +136,11 @@ ROLES: Mapping[str, Rights] = {
             "kms:Decrypt": "key/data via s3",
             "kms:GetPublicKey": "key/ingestion",
             "kms:Sign": "key/ingestion",
-            "sqs:SendMessage": "queue/erase",
+            "sqs:SendMessage": "queue/publish",
             "es:ESHttpGet": "domain/ domain/<stack>-*/_mapping",
             "es:ESHttpPut": "domain/<stack>-*-0",
             "es:ESHttpPost": "domain/_bulk domain/<stack>-*/_search domain/<stack>-*/_refresh "
-            "domain/<stack>-*/_update_by_query",
+            "domain/<stack>-*/_update_by_query domain/<stack>-*/_delete_by_query",
         },
     ),
     "query": _of(

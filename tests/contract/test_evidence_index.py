@@ -696,6 +696,112 @@ class TestWriting:
         assert len(both_legs(index, "fox", depth=100)[Leg.LEXICAL]) == 32
 
 
+PAST = Space("acme", history=True)
+
+
+def version(number: int, text: str = "fox", **changes: Any) -> IndexEntry:
+    """Of the document "doc", as long as it was live an hour."""
+    return replace(
+        entry("doc", version=number, text=text, **changes),
+        recorded_from=NOW + timedelta(hours=number),
+        recorded_through=NOW + timedelta(hours=number + 1),
+    )
+
+
+class TestHistory:
+    """A space of its own: exact, and of no weight to what is live."""
+
+    def test_live_searches_and_those_of_the_past_know_nothing_of_each_other(
+        self, index: EvidenceIndex
+    ) -> None:
+        fill(index, ACME, [entry("a", text="fox"), entry("b", text="fox fox dog")])
+        alone = both_legs(index, "fox")
+        fill(index, PAST, [version(n, text="fox fox fox") for n in range(1, 30)])
+        assert both_legs(index, "fox") == alone
+        found = index.search(query(PAST, text="fox", vector=QUERY))
+        assert {hit.entry.key.document_id for hit in found[Leg.LEXICAL]} == {"doc"}
+        assert index.count(ACME, DocumentKey("acme", "doc")) == 0
+        assert index.count(PAST, DocumentKey("acme", "doc")) == 29
+
+    def test_its_times_come_back_as_they_were_put(self, index: EvidenceIndex) -> None:
+        put = version(3)
+        fill(index, PAST, [put])
+        (hit,) = index.search(query(PAST, text="fox"))[Leg.LEXICAL]
+        assert hit.entry == replace(put, vector=None)
+
+    def test_equal_vectors_are_all_found(self, index: EvidenceIndex) -> None:
+        same = entry("doc").vector
+        fill(index, PAST, [replace(version(n), vector=same) for n in range(1, 301)])
+        found = index.search(query(PAST, vector=same, depth=200))[Leg.SEMANTIC]
+        assert len(found) == len({hit.entry.chunk_id for hit in found}) == 200
+        assert all(hit.score == pytest.approx(1.0, abs=1e-5) for hit in found)
+
+    def test_its_cosines_are_on_the_scale_of_the_live_ones(self, index: EvidenceIndex) -> None:
+        fill(index, ACME, [entry(f"d{n}") for n in range(20)])
+        fill(index, PAST, [entry(f"d{n}") for n in range(20)])
+        live = index.search(query(ACME, vector=QUERY))[Leg.SEMANTIC]
+        past = index.search(query(PAST, vector=QUERY))[Leg.SEMANTIC]
+        assert [hit.entry for hit in past] == [hit.entry for hit in live]
+        assert [hit.score for hit in past] == pytest.approx([hit.score for hit in live], abs=1e-5)
+
+    def test_a_time_finds_what_may_have_been_live_then(self, index: EvidenceIndex) -> None:
+        fill(index, PAST, [version(n) for n in (1, 2, 3)])
+        live = replace(entry("doc", version=4, text="fox"), recorded_from=NOW + timedelta(hours=4))
+        fill(index, ACME, [live])
+
+        def at(hours: float) -> tuple[list[int], list[int]]:
+            only = wanted(recorded_at=NOW + timedelta(hours=hours))
+            found = index.search(query(ACME, PAST, text="fox", vector=QUERY, only=only))
+            return tuple(  # type: ignore[return-value]  # one for each of the two legs
+                sorted(hit.entry.version for hit in found[leg]) for leg in Leg
+            )
+
+        assert at(0.5) == ([], [])
+        assert at(1) == at(1.999) == ([1], [1])
+        assert at(2) == ([2], [2])
+        assert at(4) == at(1000) == ([4], [4])
+
+    def test_a_chunk_on_its_way_into_it_is_found_once(self, index: EvidenceIndex) -> None:
+        moving = [version(1), version(2), version(3)]
+        fill(index, ACME, [replace(each, recorded_through=None) for each in moving])
+        fill(index, PAST, moving[:2])
+        for spaces in ((ACME, PAST), (PAST, ACME)):
+            found = index.search(query(*spaces, text="fox", vector=QUERY))
+            for leg in Leg:
+                assert sorted(hit.entry.version for hit in found[leg]) == [1, 2, 3]
+                told = {hit.entry.version: hit.entry.recorded_through for hit in found[leg]}
+                assert told == {
+                    1: moving[0].recorded_through,
+                    2: moving[1].recorded_through,
+                    3: None,
+                }
+
+    def test_a_depth_is_kept_where_chunks_are_in_both(self, index: EvidenceIndex) -> None:
+        moving = [version(n) for n in range(1, 31)]
+        fill(index, ACME, [replace(each, recorded_through=None) for each in moving])
+        fill(index, PAST, moving)
+        found = index.search(query(ACME, PAST, text="fox", vector=QUERY, depth=20))
+        assert [len(found[leg]) for leg in Leg] == [20, 20]
+
+    def test_permissions_of_all_versions_change_at_once(self, index: EvidenceIndex) -> None:
+        fill(index, PAST, [version(n, acl=["user:a"]) for n in (1, 2)])
+        index.set_acl(PAST, DocumentKey("acme", "doc"), None, Acl.of("user:b"))
+        index.refresh([PAST])
+        for term, versions in (("user:a", []), ("user:b", [1, 2])):
+            only = wanted(terms=[term])
+            found = index.search(query(PAST, text="fox", only=only))[Leg.LEXICAL]
+            assert sorted(hit.entry.version for hit in found) == versions
+
+    def test_versions_are_deleted_from_it_and_nothing_live(self, index: EvidenceIndex) -> None:
+        key = DocumentKey("acme", "doc")
+        fill(index, ACME, [entry("doc", version=9, text="fox")])
+        fill(index, PAST, [version(n) for n in (1, 2, 3)])
+        index.delete(PAST, key, through=2)
+        index.refresh([PAST])
+        assert [index.left(PAST, key, n) for n in (1, 2, 3)] == [0, 0, 1]
+        assert index.left(ACME, key) == 1
+
+
 class TestRefusals:
     @pytest.mark.parametrize(
         "vector",

@@ -73,14 +73,14 @@ EXPECTED = {
     "embed/malformed": [1, 2],
     "embed/other-queue": [1],
     "publish/job": [],
+    "publish/cleanup": [],
     "publish/reject": [],
     "publish/acl": [],
     "publish/mixed": [1, 3],
     "publish/unknown-document": [],
     "propagate/erase": [],
-    "propagate/cleanup": [],
     "propagate/unknown-erasure": [1],
-    "propagate/mixed": [1, 3],
+    "propagate/mixed": [1, 2, 3],
 }
 
 
@@ -114,8 +114,8 @@ USE_CASES = {
     "accept": ["accept_drop"],
     "parse": ["parse"],
     "embed": ["embed"],
-    "publish": ["close_rejected", "publish"],
-    "propagate": ["propagate_erasure", "clean_up_superseded"],
+    "publish": ["close_rejected", "publish", "clean_up_superseded"],
+    "propagate": ["propagate_erasure"],
 }
 
 

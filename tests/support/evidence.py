@@ -100,6 +100,7 @@ def wanted(
     trust_domains: Iterable[str] | None = None,
     metadata: Mapping[str, FilterClause] | None = None,
     observed_since: datetime | None = None,
+    recorded_at: datetime | None = None,
 ) -> SearchFilter:
     return SearchFilter(
         acl_terms=frozenset(terms),
@@ -108,6 +109,7 @@ def wanted(
         trust_domains=None if trust_domains is None else frozenset(trust_domains),
         metadata=metadata or {},
         observed_since=observed_since,
+        recorded_at=recorded_at,
     )
 
 

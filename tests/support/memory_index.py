@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -25,7 +26,8 @@ from custody.errors import IntegrityError, Unavailable
 
 
 class MemoryIndex:
-    """``EvidenceIndex``. ``entries``: what searches see, by chunk id; a test may change them."""
+    """``EvidenceIndex``. ``entries``: what searches of live versions see, by chunk id; a test may
+    change them. ``past``: the history of every tenant, an index like this one."""
 
     def __init__(self) -> None:
         self.entries: dict[str, IndexEntry] = {}
@@ -35,6 +37,10 @@ class MemoryIndex:
         self.calls: list[str] = []
         self._lock = threading.RLock()
 
+    @cached_property
+    def past(self) -> MemoryIndex:
+        return MemoryIndex()
+
     def _called(self, name: str) -> None:
         self.calls.append(name)
         if self.down:
@@ -42,7 +48,9 @@ class MemoryIndex:
 
     def search(self, query: LegQuery) -> LegHits:
         self._called("search")
-        open_to = [entry for entry in self.visible() if _passes(entry, query)]
+        live = [entry for entry in self.visible() if _passes(entry, query)]
+        past = [entry for entry in self.past.visible() if _passes(entry, query, history=True)]
+        open_to = list({entry.chunk_id: entry for entry in (*live, *past)}.values())
         legs: dict[Leg, tuple[Hit, ...]] = {}
         if Leg.SEMANTIC in query.legs:
             legs[Leg.SEMANTIC] = _leg(open_to, _cosine(query), query.depth)
@@ -52,6 +60,9 @@ class MemoryIndex:
 
     def ensure(self, space: Space, *, model_revision: str, dimensions: int) -> None:
         self._called("ensure")
+        if space.history:
+            self.past.ensure(_live(space), model_revision=model_revision, dimensions=dimensions)
+            return
         with self._lock:
             model = self._models.setdefault(space, (model_revision, dimensions))
             if model != (model_revision, dimensions):
@@ -59,6 +70,9 @@ class MemoryIndex:
 
     def put(self, space: Space, entries: Sequence[IndexEntry]) -> None:
         self._called("put")
+        if space.history:
+            self.past.put(_live(space), entries)
+            return
         with self._lock:
             for entry in entries:
                 assert Space.of(entry.key) == space
@@ -68,6 +82,9 @@ class MemoryIndex:
 
     def refresh(self, spaces: Collection[Space]) -> None:
         self._called("refresh")
+        if past := [_live(space) for space in spaces if space.history]:
+            self.past.refresh(past)
+        spaces = [space for space in spaces if not space.history]
         with self._lock:
             others = {i: entry for i, entry in self.entries.items() if not _is_in(entry, spaces)}
             written = {i: entry for i, entry in self._written.items() if _is_in(entry, spaces)}
@@ -75,6 +92,8 @@ class MemoryIndex:
 
     def revisions(self, space: Space) -> frozenset[str]:
         self._called("revisions")
+        if space.history:
+            return self.past.revisions(_live(space))
         return frozenset({self._models[space][0]} if space in self._models else ())
 
     def count(
@@ -86,12 +105,16 @@ class MemoryIndex:
         model_revision: str | None = None,
     ) -> int:
         self._called("count")
+        if space.history:
+            return self.past.count(_live(space), key, version, model_revision=model_revision)
         if model_revision is not None and model_revision not in self.revisions(space):
             return 0
         return self._count(space, key, version)
 
     def left(self, space: Space, key: DocumentKey, version: int | None = None) -> int:
         self._called("left")
+        if space.history:
+            return self.past.left(_live(space), key, version)
         return self._count(space, key, version)
 
     def _count(self, space: Space, key: DocumentKey, version: int | None) -> int:
@@ -100,11 +123,22 @@ class MemoryIndex:
             for entry in self.visible()
         )
 
-    def set_acl(self, space: Space, key: DocumentKey, version: int, acl: Acl) -> None:
+    def set_acl(self, space: Space, key: DocumentKey, version: int | None, acl: Acl) -> None:
         self._called("set_acl")
+        if space.history:
+            self.past.set_acl(_live(space), key, version, acl)
+            return
         with self._lock:
             for chunk_id, entry in self._written.items():
-                if _is_in(entry, (space,)) and (entry.key, entry.version) == (key, version):
+                if (
+                    _is_in(entry, (space,))
+                    and entry.key == key
+                    and version
+                    in (
+                        None,
+                        entry.version,
+                    )
+                ):
                     self._written[chunk_id] = replace(entry, acl=acl.allow)
 
     def delete(
@@ -116,6 +150,9 @@ class MemoryIndex:
         through: int | None = None,
     ) -> None:
         self._called("delete")
+        if space.history:
+            self.past.delete(_live(space), key, version=version, through=through)
+            return
         with self._lock:
             for chunk_id, entry in list(self._written.items()):
                 if (
@@ -139,14 +176,18 @@ class MemoryIndex:
         self.refresh((Space.of(key),))
 
 
+def _live(space: Space) -> Space:
+    return replace(space, history=False)
+
+
 def _is_in(entry: IndexEntry, spaces: Collection[Space]) -> bool:
     return Space.of(entry.key) in spaces
 
 
-def _passes(entry: IndexEntry, query: LegQuery) -> bool:
+def _passes(entry: IndexEntry, query: LegQuery, *, history: bool = False) -> bool:
     wanted = query.filter
     return (
-        any(space.tenant == entry.key.tenant for space in query.spaces)
+        any((space.tenant, space.history) == (entry.key.tenant, history) for space in query.spaces)
         and not wanted.acl_terms.isdisjoint(entry.acl)
         and (wanted.source_ids is None or entry.source_id in wanted.source_ids)
         and (wanted.trust_domains is None or entry.trust_domain in wanted.trust_domains)

@@ -142,6 +142,8 @@ def test_each_change_of_a_candidate(change: dict[str, Any], outcome: Outcome, re
         {"observed_at": None},
         {"valid_from": NOW + timedelta(days=1)},
         {"valid_to": NOW},
+        {"recorded_from": NOW + timedelta(days=1)},
+        {"recorded_through": NOW - timedelta(days=1)},
     ],
 )
 def test_what_an_index_says_beyond_the_chunk_changes_nothing(change: dict[str, Any]) -> None:
@@ -153,6 +155,7 @@ def test_every_field_of_a_candidate_is_covered_by_these_two_tests() -> None:
     looked_up = {"key", "version"}
     ignored = {"trust_domain", "acl", "chunk_count", "version_digest", "model_revision"}
     ignored |= {"metadata", "observed_at", "valid_from", "valid_to", "vector"}
+    ignored |= {"recorded_from", "recorded_through"}
     assert {field.name for field in fields(IndexEntry)} == signed | looked_up | ignored
 
 

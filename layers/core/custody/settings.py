@@ -208,7 +208,7 @@ SETTINGS_OF_FUNCTION: dict[str, tuple[type[_Group], ...]] = {
         BucketSettings,
         IndexSettings,
         SigningSettings,
-        EraseQueueSettings,
+        PublishQueueSettings,
     ),
     "query": (
         PrincipalSettings,

@@ -54,8 +54,8 @@ def connect(
 
 
 class SqsJobs:
-    """Queue URLs by kind; one that a function may not send to is None. Erasures and clean-ups
-    share the erase queue, publications and rejections the publish queue."""
+    """Queue URLs by kind; one that a function may not send to is None. Publications,
+    rejections and clean-ups share the publish queue."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class SqsJobs:
             PublishJob: publish,
             RejectJob: publish,
             EraseJob: erase,
-            CleanupJob: erase,
+            CleanupJob: publish,
         }
 
     def send(self, jobs: Iterable[Job]) -> None:

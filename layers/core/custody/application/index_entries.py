@@ -58,6 +58,8 @@ def entries_of(
             observed_at=record.observed_at,
             valid_from=record.valid_from,
             valid_to=record.valid_to,
+            recorded_from=record.published_at or record.accepted_at,
+            recorded_through=record.superseded_at,
         )
         for chunk, vector, path in zip(chunks, vectors, paths, strict=True)
     ]

@@ -205,7 +205,7 @@ class Service:
             ports.objects,
             ports.index,
             ports.signer("ingestion"),
-            ports.jobs("erase"),
+            ports.jobs("publish"),
             ports.clock,
         )
 
@@ -219,7 +219,8 @@ class Service:
     def clean_up_superseded(self) -> CleanUpSuperseded:
         from custody.application.ingestion.clean_up import CleanUpSuperseded
 
-        return CleanUpSuperseded(self._ports.erasures, self._ports.index)
+        ports = self._ports
+        return CleanUpSuperseded(ports.ledger, ports.objects, ports.index)
 
     # --- reading ----------------------------------------------------------------------------------
 

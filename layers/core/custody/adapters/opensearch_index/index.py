@@ -18,6 +18,7 @@ from custody.domain.index.rules import (
     matches_nothing,
     model_mismatch,
     space_groups,
+    united,
 )
 from custody.domain.model import Leg
 from custody.domain.text.analysis import query_terms
@@ -101,7 +102,7 @@ class OpenSearchIndex(Rebuilding):
             if hit.entry.model_revision != query.model_revision:
                 raise model_mismatch(hit.entry.model_revision, query.model_revision)
         return LegHits(
-            {leg: _ranked(hits, query.depth) for leg, hits in found.items()},
+            {leg: _ranked(query, hits) for leg, hits in found.items()},
             unknown_fields=tuple(
                 field for field in sorted(query.filter.metadata) if field not in known
             ),
@@ -120,7 +121,8 @@ class OpenSearchIndex(Rebuilding):
             aliases = [self._alias(space, query.model_revision or "") for space in group]
             header = queries.header(aliases)
             if vector is not None:
-                body = queries.semantic_body(vector, filters, depth=depth, timeout=timeout)
+                make = queries.exact_body if group[0].history else queries.semantic_body
+                body = make(vector, filters, depth=depth, timeout=timeout)
                 yield _Question(Leg.SEMANTIC, group, header, body)
             if terms:
                 body = queries.lexical_body(terms, filters, depth=depth, timeout=timeout)
@@ -154,5 +156,6 @@ class OpenSearchIndex(Rebuilding):
         return answers.unavailable("it refused a search")
 
 
-def _ranked(hits: list[Hit], depth: int) -> tuple[Hit, ...]:
-    return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.entry.chunk_id))[:depth])
+def _ranked(query: LegQuery, hits: list[Hit]) -> tuple[Hit, ...]:
+    once = united(query, hits)
+    return tuple(sorted(once, key=lambda hit: (-hit.score, hit.entry.chunk_id))[: query.depth])

@@ -13,7 +13,7 @@ from custody.domain.index.document import encode
 from custody.domain.index.metadata_match import ordered_values, tags
 from custody.domain.text.analysis import ANALYSIS_VERSION, ANALYZER
 
-MAPPING_VERSION = "1"
+MAPPING_VERSION = "2"
 WRITABLE_MAPPINGS = frozenset({MAPPING_VERSION})
 SEARCHED = "searched"
 VECTOR = "vector"
@@ -23,6 +23,14 @@ _STORED = {"type": "keyword", "index": False, "doc_values": False}
 _SEARCHED_TEXT = {"type": "text", "index": False, "copy_to": SEARCHED}
 _KEYWORD = {"type": "keyword"}
 _LONG = {"type": "long"}
+_GRAPH = {
+    "method": {
+        "name": "hnsw",
+        "engine": "lucene",
+        "space_type": "cosinesimil",
+        "parameters": {"m": 16, "ef_construction": 128},
+    }
+}
 _STORED_NUMBER = {"type": "integer", "index": False, "doc_values": False}
 
 
@@ -45,16 +53,23 @@ def is_writable(meta: Mapping[str, Any]) -> bool:
 
 
 def index_body(
-    aliases: Sequence[str], *, model_revision: str, dimensions: int, shards: int, replicas: str
+    aliases: Sequence[str],
+    *,
+    model_revision: str,
+    dimensions: int,
+    shards: int,
+    replicas: str,
+    exact: bool,
 ) -> dict[str, object]:
-    """``replicas``: what ``auto_expand_replicas`` takes, such as "0-1"."""
+    """``exact``: without a graph, where every vector that the filter leaves is compared. ``replicas``:
+    what ``auto_expand_replicas`` takes, such as "0-1"."""
     return {
         "aliases": {alias: {} for alias in aliases},
         "settings": {
             "index": {
                 "number_of_shards": shards,
                 "auto_expand_replicas": replicas,
-                "knn": True,
+                "knn": not exact,
                 # Publication refreshes when a batch is complete; half of one is never visible.
                 "refresh_interval": -1,
             },
@@ -84,6 +99,8 @@ def index_body(
                 "observed_at": _LONG,
                 "valid_from": _LONG,
                 "valid_to": _LONG,
+                "recorded_from": _LONG,
+                "recorded_through": _LONG,
                 "tags": _KEYWORD,
                 "ordered": {
                     "type": "nested",
@@ -93,12 +110,7 @@ def index_body(
                 VECTOR: {
                     "type": "knn_vector",
                     "dimension": dimensions,
-                    "method": {
-                        "name": "hnsw",
-                        "engine": "lucene",
-                        "space_type": "cosinesimil",
-                        "parameters": {"m": 16, "ef_construction": 128},
-                    },
+                    **({} if exact else _GRAPH),
                 },
             },
         },

@@ -24,7 +24,8 @@ _ALIAS = re.compile(r"-[0-9a-f]{12}")
 
 
 def space_hash(space: Space) -> str:
-    name = json.dumps([space.tenant, space.source_id], separators=(",", ":"))
+    parts = [space.tenant, space.source_id, *(["history"] if space.history else [])]
+    name = json.dumps(parts, separators=(",", ":"))
     return hashlib.sha256(name.encode()).hexdigest()[:24]
 
 

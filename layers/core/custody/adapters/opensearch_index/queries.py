@@ -38,6 +38,10 @@ def filter_clauses(wanted: SearchFilter) -> list[Clause]:
         clauses.append({"terms": {"trust_domain": sorted(wanted.trust_domains)}})
     if wanted.observed_since is not None:
         clauses.append({"range": {"observed_at": {"gte": microseconds(wanted.observed_since)}}})
+    if wanted.recorded_at is not None:
+        then = microseconds(wanted.recorded_at)
+        clauses.append({"range": {"recorded_from": {"lte": then}}})
+        clauses.append({"range": {"recorded_through": {"gt": then}}})
     clauses.extend(_metadata(condition) for condition in conditions(wanted.metadata))
     return clauses
 
@@ -76,6 +80,20 @@ def semantic_body(vector: Vector, filters: Sequence[Clause], *, depth: int, time
         "filter": {"bool": {"filter": list(filters)}},
     }
     return _search({"knn": {VECTOR: knn}}, depth=depth, timeout=timeout)
+
+
+def exact_body(vector: Vector, filters: Sequence[Clause], *, depth: int, timeout: str) -> Clause:
+    """Every vector that the filter leaves, compared one by one, on the scale of Lucene's graph. In a graph, equal vectors become islands, and of unchanged chunks of many versions
+    most are equal."""
+    script = {
+        "lang": "knn",
+        "source": "knn_score",
+        "params": {"field": VECTOR, "query_value": vector.tolist(), "space_type": "cosinesimil"},
+    }
+    every = {"bool": {"filter": list(filters)}}
+    return _search(
+        {"script_score": {"query": every, "script": script}}, depth=depth, timeout=timeout
+    )
 
 
 def _search(query: Clause, *, depth: int, timeout: str) -> Clause:

@@ -92,7 +92,7 @@ class Writing(Node):
         query = queries.document_query(key, version=version)
         return self._on_every(space, lambda found: self._count(_names(found), query), none=0)
 
-    def set_acl(self, space: Space, key: DocumentKey, version: int, acl: Acl) -> None:
+    def set_acl(self, space: Space, key: DocumentKey, version: int | None, acl: Acl) -> None:
         script = {"source": _SET_ACL, "lang": "painless", "params": {"acl": list(acl.allow)}}
         body = {"query": queries.document_query(key, version=version), "script": script}
         self._sweep(space, self._client.update_by_query, body)
@@ -119,6 +119,7 @@ class Writing(Node):
             dimensions=dimensions,
             shards=self._shards,
             replicas=self._replicas,
+            exact=space.history,
         )
         with reaching():
             try:

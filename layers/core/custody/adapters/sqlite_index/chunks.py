@@ -31,7 +31,8 @@ def put(connection: sqlite3.Connection, space: int, entry: IndexEntry, vector: V
     terms = searched_terms(entry.title, entry.heading, entry.text)
     chunk = connection.execute(
         "INSERT INTO chunks (space, chunk_id, document_id, version, source_id, trust_domain,"
-        " observed_at, valid_from, valid_to, length) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " observed_at, valid_from, valid_to, recorded_from, recorded_through, length)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             space,
             entry.chunk_id,
@@ -42,6 +43,8 @@ def put(connection: sqlite3.Connection, space: int, entry: IndexEntry, vector: V
             document["observed_at"],
             document["valid_from"],
             document["valid_to"],
+            document["recorded_from"],
+            document["recorded_through"],
             len(terms),
         ),
     ).lastrowid

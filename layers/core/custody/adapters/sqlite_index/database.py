@@ -21,7 +21,7 @@ from custody.errors import ConfigurationError, Unavailable
 
 _CHECKPOINT_PAUSE_S = 0.005
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 # Every column that a filter looks at is in `chunks` or a side table; what a hit shows is one JSON
 # text in `payloads`. AUTOINCREMENT: an id is never used again, so vectors may be cached by it.
@@ -51,12 +51,15 @@ CREATE TABLE chunks (
     observed_at INTEGER,
     valid_from INTEGER NOT NULL,
     valid_to INTEGER NOT NULL,
+    recorded_from INTEGER NOT NULL,
+    recorded_through INTEGER NOT NULL,
     length INTEGER NOT NULL,
     UNIQUE (space, chunk_id)
 );
 CREATE INDEX chunks_by_document ON chunks (space, document_id, version);
 CREATE INDEX chunks_to_filter ON chunks (
-    space, length, valid_from, valid_to, source_id, trust_domain, observed_at
+    space, length, valid_from, valid_to, source_id, trust_domain, observed_at,
+    recorded_from, recorded_through
 );
 CREATE TABLE payloads (id INTEGER PRIMARY KEY, entry TEXT NOT NULL, terms TEXT NOT NULL);
 CREATE TABLE vectors (id INTEGER PRIMARY KEY, space INTEGER NOT NULL, vector BLOB NOT NULL);

@@ -34,6 +34,9 @@ def allowed_chunks(space: int, wanted: SearchFilter) -> tuple[str, Values]:
     if wanted.observed_since is not None:
         where.append("c.observed_at >= ?")
         values.append(microseconds(wanted.observed_since))
+    if wanted.recorded_at is not None:
+        where.append("c.recorded_from <= ? AND c.recorded_through > ?")
+        values += [microseconds(wanted.recorded_at)] * 2
     for condition in conditions(wanted.metadata):
         if isinstance(condition, AnyTag):
             values.append(space)

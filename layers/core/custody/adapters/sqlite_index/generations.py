@@ -47,7 +47,8 @@ class StoredSpace(NamedTuple):
 
 
 def space_name(space: Space) -> str:
-    return json.dumps([space.tenant, space.source_id], ensure_ascii=False)
+    parts = [space.tenant, space.source_id, *(["history"] if space.history else [])]
+    return json.dumps(parts, ensure_ascii=False)
 
 
 def indices_of(connection: sqlite3.Connection, space: Space) -> list[StoredSpace]:

@@ -40,6 +40,7 @@ from custody.domain.index.rules import (
     model_mismatch,
     space_groups,
     still_served,
+    united,
 )
 from custody.domain.model import Acl, DocumentKey, Leg
 from custody.domain.text.analysis import query_terms
@@ -105,7 +106,7 @@ class SqliteIndex:
                 for stored in indices_of(connection, space)
             )
 
-    def set_acl(self, space: Space, key: DocumentKey, version: int, acl: Acl) -> None:
+    def set_acl(self, space: Space, key: DocumentKey, version: int | None, acl: Acl) -> None:
         with self._database.writing() as connection:
             for stored in indices_of(connection, space):
                 for chunk in _chunks_of(connection, stored.id, key, version=version):
@@ -224,7 +225,7 @@ class SqliteIndex:
                         semantic.extend(self._nearest(connection, identity, one, query, vector))
             found = {Leg.SEMANTIC: semantic, Leg.LEXICAL: lexical_hits}
             return LegHits(
-                {leg: _hits(connection, scored, query.depth) for leg, scored in found.items()},
+                {leg: _hits(connection, scored, query) for leg, scored in found.items()},
                 unknown_fields=unknown,
             )
 
@@ -347,15 +348,20 @@ def _best(ids: lexical.Ids, scores: np.ndarray, depth: int) -> list[Scored]:
     return list(zip(ids.tolist(), scores.tolist(), strict=True))
 
 
-def _hits(connection: sqlite3.Connection, scored: list[Scored], depth: int) -> tuple[Hit, ...]:
-    if len(scored) > depth:
-        # Only equal scores at the cut need the chunk ids of more than `depth` chunks.
-        last = sorted((score for _, score in scored), reverse=True)[depth - 1]
+def _hits(connection: sqlite3.Connection, scored: list[Scored], query: LegQuery) -> tuple[Hit, ...]:
+    depth = query.depth
+    kinds = {space.history for space in query.spaces}
+    kept = depth * len(kinds)  # a chunk on its way into the history is there twice
+    if len(scored) > kept:
+        # Only equal scores at the cut need the chunk ids of more than `kept` chunks.
+        last = sorted((score for _, score in scored), reverse=True)[kept - 1]
         scored = [one for one in scored if one[1] >= last]
     ranked = sorted((-score, _chunk_id(connection, number), number) for number, score in scored)
-    return tuple(
-        Hit(_entry(connection, number), -negative) for negative, _, number in ranked[:depth]
-    )
+    hits = [Hit(_entry(connection, number), -negative) for negative, _, number in ranked[:kept]]
+    if len(kinds) == 1:
+        return tuple(hits)
+    once = united(query, hits)
+    return tuple(sorted(once, key=lambda hit: (-hit.score, hit.entry.chunk_id))[:depth])
 
 
 def _chunk_id(connection: sqlite3.Connection, number: int) -> str:

@@ -1,38 +1,107 @@
-"""Take a version that was superseded out of the index."""
+"""Move a version that was superseded from among the live ones into the history.
+
+Its entries are put into the history from the stored chunks and vectors, counted there, and only then
+taken from among the live ones: whoever asks both finds it at every moment. A version that never was
+live has no past and is only taken out.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol
 
-from custody.application.ports import HeadReads, VersionReads, WritableIndex
+from custody.application.evidence_files import read_chunks, read_every_vector
+from custody.application.index_entries import entries_of
+from custody.application.ports import (
+    HeadReads,
+    ObjectStore,
+    SourceReads,
+    VersionReads,
+    WritableIndex,
+)
 from custody.domain.index.candidates import Space
 from custody.domain.jobs import CleanupJob
-from custody.domain.model import VersionState
-from custody.errors import Unavailable
+from custody.domain.ledger.access import wanted_acl
+from custody.domain.model import DocumentKey, SourceKey, VersionRecord, VersionState
+from custody.errors import IntegrityError, NotFound, Unavailable
 
 
-class CleanUpLedger(HeadReads, VersionReads, Protocol):
+class CleanUpLedger(HeadReads, VersionReads, SourceReads, Protocol):
     """What cleaning up asks of the ledger."""
 
 
 @dataclass(frozen=True, slots=True)
 class CleanUpSuperseded:
     ledger: CleanUpLedger
+    objects: ObjectStore
     index: WritableIndex
 
     def __call__(self, job: CleanupJob) -> None:
-        """Only the index: raw bytes and chunks of earlier versions stay in the bucket. A version
-        that is live or on its way is never touched, however late the job comes. Raises
-        Unavailable(index-unavailable) while a search can still find the version."""
+        """Raw bytes, chunks and vectors of earlier versions stay in the bucket. A version that is
+        live or on its way is never touched, however late the job comes. Raises
+        Unavailable(index-unavailable) while a search can still find the version among the live
+        ones, IntegrityError(index-incomplete) while the history does not show all of it."""
         record = self.ledger.version(job.key, job.version)
         head = self.ledger.head(job.key)
         if record is None or (head is not None and head.version == job.version):
             return
         if record.state in (VersionState.PENDING, VersionState.ACTIVE):
             return
-        space = Space.of(job.key)
-        self.index.delete(space, job.key, version=job.version)
-        self.index.refresh((space,))
-        if self.index.left(space, job.key, job.version) != 0:
+        if _has_a_past(record):
+            self._keep(record)
+        live = Space.of(job.key)
+        self.index.delete(live, job.key, version=job.version)
+        self.index.refresh((live,))
+        if self.index.left(live, job.key, job.version) != 0:
             raise Unavailable("A superseded version can still be found.", code="index-unavailable")
+
+    def _keep(self, record: VersionRecord) -> None:
+        key, past = record.key, Space.history_of(record.key)
+        source = self.ledger.source(SourceKey(key.tenant, record.source_id))
+        head = self.ledger.head(key)
+        if source is None or head is None:
+            raise IntegrityError("The version's source or head is missing.", code="source-missing")
+        try:
+            chunks = read_chunks(self.objects, record)
+            vectors = read_every_vector(self.objects, record)
+        except (NotFound, IntegrityError):
+            if self._is_over(key, record.version):
+                return
+            raise
+        revision = record.model_revision or ""
+        acl = wanted_acl(head)
+        entries = entries_of(record, source, chunks, vectors, acl=acl, model_revision=revision)
+        self.index.ensure(past, model_revision=revision, dimensions=vectors.shape[1])
+        self.index.put(past, entries)
+        # Who may not read a document now may not read what it was: the newest ACL holds for all.
+        self.index.set_acl(past, key, None, acl)
+        self.index.refresh((past,))
+        if self._is_over(key, record.version):
+            self.index.delete(past, key, version=record.version)
+            self.index.refresh((past,))
+            return
+        found = self.index.count(past, key, record.version, model_revision=revision)
+        if found != record.chunk_count:
+            raise IntegrityError(
+                f"The history shows {found} of {record.chunk_count} chunks.",
+                code="index-incomplete",
+            )
+        after = self.ledger.head(key)
+        if after is not None and after.version > 0 and wanted_acl(after) != acl:
+            self.index.set_acl(past, key, None, wanted_acl(after))
+            self.index.refresh((past,))
+
+    def _is_over(self, key: DocumentKey, version: int) -> bool:
+        """Erased meanwhile: then nothing of it is kept."""
+        again = self.ledger.version(key, version)
+        head = self.ledger.head(key)
+        erased_through = head.erased_through if head is not None else 0
+        return again is None or not _has_a_past(again) or version <= erased_through
+
+
+def _has_a_past(record: VersionRecord) -> bool:
+    return (
+        record.state is VersionState.SUPERSEDED
+        and record.published_at is not None
+        and record.superseded_at is not None
+    )

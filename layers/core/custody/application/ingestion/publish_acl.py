@@ -66,9 +66,10 @@ class PublishAcl:
             supersedes=_supersedes(head),
         )
         envelope = self.signer.sign(statement.PAYLOAD_TYPE, payload)
-        space = Space.of(head.key)
-        self.index.set_acl(space, head.key, head.version, acl)
-        self.index.refresh((space,))
+        live, past = Space.of(head.key), Space.history_of(head.key)
+        self.index.set_acl(live, head.key, head.version, acl)
+        self.index.set_acl(past, head.key, None, acl)
+        self.index.refresh((live, past))
         after = self.ledger.flip_acl(
             head.key,
             version=head.version,

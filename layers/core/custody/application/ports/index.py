@@ -66,8 +66,8 @@ class WritableIndex(ChunkCounts, Protocol):
         """Make all earlier writes visible to searches."""
         ...
 
-    def set_acl(self, space: Space, key: DocumentKey, version: int, acl: Acl) -> None:
-        """In every index of the space, whatever its model."""
+    def set_acl(self, space: Space, key: DocumentKey, version: int | None, acl: Acl) -> None:
+        """Of one version or of all, in every index of the space, whatever its model."""
         ...
 
     def delete(

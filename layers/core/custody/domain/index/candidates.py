@@ -17,15 +17,22 @@ type Vector = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """One index: a tenant's own, or one isolated source's (``source_id`` set)."""
+    """What is searched by itself: a tenant's own, or one isolated source's (``source_id`` set).
+    ``history``: of the versions that were live once, and not of those that are."""
 
     tenant: str
     source_id: str | None = None
+    history: bool = False
 
     @classmethod
     def of(cls, key: DocumentKey) -> Space:
-        """Where a document's chunks are."""
+        """Where a document's live chunks are."""
         return cls(key.tenant)
+
+    @classmethod
+    def history_of(cls, key: DocumentKey) -> Space:
+        """Where those of its earlier versions are."""
+        return cls(key.tenant, history=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,7 @@ class SearchFilter:
     ``source_ids`` and ``trust_domains``: None means no restriction; empty means nothing matches.
     ``metadata``: every clause must hold; a tuple means any of its values.
     ``valid_at``: only versions with valid_from <= valid_at < valid_to.
+    ``recorded_at``: only those that may have been live then; None asks for no time.
     """
 
     acl_terms: frozenset[str]
@@ -52,6 +60,7 @@ class SearchFilter:
     trust_domains: frozenset[str] | None = None
     metadata: Mapping[str, FilterClause] = field(default_factory=dict)
     observed_since: datetime | None = None
+    recorded_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +85,10 @@ class LegQuery:
 class IndexEntry:
     """One chunk as the index holds it. ``proof``: RFC 6962 audit path, leaf to root, hex digests.
 
+    ``recorded_from``, ``recorded_through``: from when its version was live until when. Of a live one
+    it is known only that it was not live before ``recorded_from``, since its entries are written
+    first; what decides is the ledger.
+
     ``vector``: shape (dimensions,), float32, L2-normalised; never returned by a search.
     """
 
@@ -99,6 +112,8 @@ class IndexEntry:
     observed_at: datetime | None = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None
+    recorded_from: datetime | None = None
+    recorded_through: datetime | None = None
 
 
 class Hit(NamedTuple):

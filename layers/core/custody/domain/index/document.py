@@ -1,6 +1,6 @@
 """One index entry as a flat JSON object, and back: the form in which both indexes keep it.
 
-Times are integer microseconds since 1970 UTC; an open end of validity is ``BEGINNING`` or ``END``.
+Times are integer microseconds since 1970 UTC; an open end is ``BEGINNING`` or ``END``.
 The vector is not part of it: it never leaves an index.
 """
 
@@ -36,6 +36,8 @@ def encode(entry: IndexEntry) -> dict[str, object]:
         "observed_at": microseconds(entry.observed_at) if entry.observed_at else None,
         "valid_from": microseconds(entry.valid_from) if entry.valid_from else BEGINNING,
         "valid_to": microseconds(entry.valid_to) if entry.valid_to else END,
+        "recorded_from": microseconds(entry.recorded_from) if entry.recorded_from else BEGINNING,
+        "recorded_through": microseconds(entry.recorded_through) if entry.recorded_through else END,
     }
 
 
@@ -44,6 +46,8 @@ def decode(document: Mapping[str, Any]) -> IndexEntry:
     observed_at = document["observed_at"]
     valid_from = document["valid_from"]
     valid_to = document["valid_to"]
+    recorded_from = document["recorded_from"]
+    recorded_through = document["recorded_through"]
     return IndexEntry(  # by position: a search makes a hundred of them
         document["chunk_id"],
         DocumentKey(document["tenant"], document["document_id"]),
@@ -65,6 +69,8 @@ def decode(document: Mapping[str, Any]) -> IndexEntry:
         None if observed_at is None else moment_of(observed_at),
         None if valid_from == BEGINNING else moment_of(valid_from),
         None if valid_to == END else moment_of(valid_to),
+        None if recorded_from == BEGINNING else moment_of(recorded_from),
+        None if recorded_through == END else moment_of(recorded_through),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from custody.domain.index.candidates import IndexEntry, LegQuery, SearchFilter, Space, Vector
+from custody.domain.index.candidates import Hit, IndexEntry, LegQuery, SearchFilter, Space, Vector
 from custody.errors import IntegrityError
 
 
@@ -62,9 +62,28 @@ def matches_nothing(wanted: SearchFilter) -> bool:
 
 
 def space_groups(query: LegQuery) -> list[tuple[Space, ...]]:
-    """Spaces that are searched together. An isolated source is searched alone: its term
-    statistics influence no one else's order."""
-    unique = sorted(set(query.spaces), key=lambda space: (space.tenant, space.source_id or ""))
-    shared = tuple(space for space in unique if space.source_id is None)
-    isolated = [(space,) for space in unique if space.source_id is not None]
-    return [group for group in (shared, *isolated) if group]
+    """Spaces that are searched together. An isolated source is searched alone, and so are live
+    versions and those of the past: the term statistics of one influence no one else's order."""
+    unique = sorted(
+        set(query.spaces), key=lambda space: (space.tenant, space.source_id or "", space.history)
+    )
+    shared = [space for space in unique if space.source_id is None]
+    groups = [
+        tuple(space for space in shared if not space.history),
+        tuple(space for space in shared if space.history),
+        *((space,) for space in unique if space.source_id is not None),
+    ]
+    return [group for group in groups if group]
+
+
+def united(query: LegQuery, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """Each chunk once. One that is on its way into the history is found there and among the live
+    ones; the history's word stays, which has its version's end."""
+    if len({space.history for space in query.spaces}) < 2:
+        return hits
+    found: dict[str, Hit] = {}
+    for hit in hits:
+        known = found.get(hit.entry.chunk_id)
+        if known is None or known.entry.recorded_through is None:
+            found[hit.entry.chunk_id] = hit
+    return list(found.values())

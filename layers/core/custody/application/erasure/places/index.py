@@ -1,4 +1,4 @@
-"""The entries of the search index."""
+"""The entries of the search index, the history's too."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ class IndexEntries:
 
     def erase(self, erasure: Erasure) -> str | None:
         key, through = erasure.key, erasure.through_version
-        space = Space.of(key)
-        self.index.delete(space, key, through=through)
-        self.index.refresh((space,))
-        if self.index.left(space, key) != 0 and any(
-            self.index.left(space, key, version) for version in range(1, through + 1)
-        ):
-            raise Unavailable("Chunks can still be found.", code="index-unavailable")
+        spaces = (Space.of(key), Space.history_of(key))
+        for space in spaces:
+            self.index.delete(space, key, through=through)
+        self.index.refresh(spaces)
+        for space in spaces:
+            if self.index.left(space, key) != 0 and any(
+                self.index.left(space, key, version) for version in range(1, through + 1)
+            ):
+                raise Unavailable("Chunks can still be found.", code="index-unavailable")
         return "Gone from searches; the index reclaims its space when it merges segments."
