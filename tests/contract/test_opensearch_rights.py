@@ -120,7 +120,9 @@ def _counts() -> set[tuple[str, str]]:
 
 
 def _publishes() -> set[tuple[str, str]]:
-    return calls_of(_publish) | calls_of(_publish, _mapping=[{}, META], _search=[NONE, FOUND])
+    """And what it moves into the history."""
+    made = calls_of(_publish, _mapping=[{}, META], _search=[NONE, FOUND])
+    return calls_of(_publish) | made | calls_of(_sweep)
 
 
 def _sweeps() -> set[tuple[str, str]]:
