@@ -448,7 +448,14 @@ def test_a_narrowed_acl_is_in_force_before_it_is_signed(ledger: Ledger) -> None:
     live = publish(ledger)
     after = ledger.narrow(KEY, ANN, expected_revision=live.revision, at=LATER)
     assert after == head_of(ledger)
-    assert after == replace(live, narrowed_to=ANN, revision=live.revision + 1, acl_through=1)
+    assert after == replace(
+        live,
+        narrowed_to=ANN,
+        revision=live.revision + 1,
+        acl_through=1,
+        acl_set=ANN,
+        acl_set_at=LATER,
+    )
     signed = sign_acl(ledger, ANN)
     assert signed == head_of(ledger)
     assert signed is not None

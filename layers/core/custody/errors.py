@@ -15,7 +15,7 @@ class                  status  codes
 ``Forbidden``          403     forbidden, scope-missing, not-a-writer, not-an-operator
 ``NotFound``           404     not-found (also for what exists and may not be seen),
                                source-not-found, key-not-found, policy-not-found
-``Conflict``           409     version-conflict, document-owned-elsewhere, document-not-live,
+``Conflict``           409     version-conflict, document-owned-elsewhere, document-not-live, document-withdrawn,
                                source-quarantined, source-retired, source-not-found, key-revoked,
                                last-active-key, no-earlier-policy, policy-unusable,
                                idempotency-in-progress

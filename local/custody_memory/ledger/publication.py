@@ -40,9 +40,16 @@ class MemoryPublication(State):
         expected_revision: int,
         at: datetime,
         by: str | None = None,
+        withdrawn: str | None = None,
     ) -> Head:
         with self._lock:
-            head = transitions.narrowed(self._heads.get(key), acl, expected_revision)
+            head = transitions.narrowed(
+                self._heads.get(key),
+                acl,
+                expected_revision,
+                at=at,
+                withdrawn=withdrawn,
+            )
             self._change_head(head, revision_of(head, at, by=by))
             return head
 

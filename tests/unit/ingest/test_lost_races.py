@@ -135,12 +135,20 @@ def test_closing_a_document_goes_on_after_a_lost_race(
     tries: list[int] = []
 
     def once_too_late(
-        key: DocumentKey, acl: Acl, *, expected_revision: int, at: datetime, by: str | None = None
+        key: DocumentKey,
+        acl: Acl,
+        *,
+        expected_revision: int,
+        at: datetime,
+        by: str | None = None,
+        withdrawn: str | None = None,
     ) -> object:
         tries.append(expected_revision)
         if len(tries) == 1:
             raise transitions.moved("document")
-        return real(key, acl, expected_revision=expected_revision, at=at, by=by)
+        return real(
+            key, acl, expected_revision=expected_revision, at=at, by=by, withdrawn=withdrawn
+        )
 
     monkeypatch.setattr(world.ledger, "narrow", once_too_late)
     outcome = world.accept_drop(broken)

@@ -245,7 +245,9 @@ class Head:
     ``narrowed_to`` holds a narrower ACL that is in force before its statement is signed.
     ``erased_through`` is the highest version that an erasure covers. ``acl_through`` is the highest
     version that had been accepted when the ACL was last changed: such a version, flipped later,
-    yields to the changed ACL.
+    yields to the changed ACL. ``acl_set`` and ``acl_set_at``: the ACL that somebody gave the document itself,
+    and when; None while it goes by what its versions bring. ``withdrawn``: the code for which the
+    service closed it until a new version comes.
     """
 
     key: DocumentKey
@@ -273,6 +275,9 @@ class Head:
     recorded_at: datetime | None = None
     updated_at: datetime | None = None
     acl_through: int = 0
+    acl_set: Acl | None = None
+    acl_set_at: datetime | None = None
+    withdrawn: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,6 +328,7 @@ class VersionRecord:
     reasons: tuple[str, ...] = ()
     published_at: datetime | None = None
     superseded_at: datetime | None = None
+    acl_kept: bool = False  # the document's own ACL: the version brought none
 
 
 @dataclass(frozen=True, slots=True)

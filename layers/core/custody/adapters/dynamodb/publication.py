@@ -24,8 +24,11 @@ class DynamoNarrowing(DynamoHeadReads):
         expected_revision: int,
         at: datetime,
         by: str | None = None,
+        withdrawn: str | None = None,
     ) -> Head:
-        head = transitions.narrowed(self.head(key), acl, expected_revision)
+        head = transitions.narrowed(
+            self.head(key), acl, expected_revision, at=at, withdrawn=withdrawn
+        )
         if not write(*rows.head_rows(self._ledger, head, revision_of(head, at, by=by))):
             raise transitions.moved("document")
         return head

@@ -29,7 +29,9 @@ from custody.application.races import again_when_moved
 from custody.domain.intake import validation
 from custody.domain.jobs import ParseJob, PublishJob
 from custody.domain.ledger import sources
+from custody.domain.ledger.access import own_acl
 from custody.domain.model import (
+    Acl,
     DocumentKey,
     Head,
     Principal,
@@ -53,7 +55,7 @@ from custody.errors import (
 
 @dataclass(frozen=True, slots=True)
 class DocumentRequest:
-    """``acl`` None: the source's default. ``if_match``: the head's revision that the caller read;
+    """``acl`` None: the document's own where it was given one, else the source's default. ``if_match``: the head's revision that the caller read;
     0 means that the document must not exist yet."""
 
     document_id: str
@@ -104,14 +106,19 @@ class Accept:
     ) -> Admitted:
         read = view_for(self.ledger, principal, (key,), (owner,))
         source = _writable(principal, read.sources.get(owner))
-        draft = self._draft(principal, source, key, request)
         head = read.heads.get(key)
+        draft = self._draft(principal, source, key, request, own_acl(head))
         _check_head(head, source, request.if_match)
         found = version_that_says(self.ledger, self.index, head, draft)
         return found or self._let_in(draft, head, request.content)
 
     def _draft(
-        self, principal: Principal, source: Source, key: DocumentKey, request: DocumentRequest
+        self,
+        principal: Principal,
+        source: Source,
+        key: DocumentKey,
+        request: DocumentRequest,
+        kept: Acl | None,
     ) -> VersionRecord:
         tenant, now = key.tenant, self.clock.now()
         if not request.content:
@@ -137,7 +144,8 @@ class Accept:
             content_type=_content_type(request),
             content_sha256=hashlib.sha256(request.content).hexdigest(),
             raw=NOWHERE,
-            acl=sources.document_acl(source, wanted),
+            acl=sources.document_acl(source, wanted, kept),
+            acl_kept=wanted is None and kept is not None,
             title=validation.title(request.title),
             metadata=validation.metadata(request.metadata),
             observed_at=request.observed_at or now,

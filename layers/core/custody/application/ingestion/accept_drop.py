@@ -43,6 +43,7 @@ from custody.application.races import again_when_moved
 from custody.domain.intake import sequencer, sidecar, validation
 from custody.domain.jobs import EraseJob, ParseJob
 from custody.domain.ledger import sources
+from custody.domain.ledger.access import own_acl
 from custody.domain.ledger.drops import ERASED, Drop, DropState
 from custody.domain.ledger.erasures import Erasure
 from custody.domain.ledger.sources import SourceFault
@@ -129,6 +130,13 @@ def _version(ref: ObjectRef | None) -> str | None:
 
 def _stored(found: StoredObject | None) -> str | None:
     return None if found is None else found.ref.version_id
+
+
+def _is_newer(beside: StoredObject | None, head: Head | None) -> bool:
+    """Whether a sidecar was laid there after somebody gave the document an ACL of its own."""
+    if beside is None or head is None or head.acl_set_at is None:
+        return False
+    return beside.last_modified > head.acl_set_at
 
 
 def _mirrors(source: Source | None) -> bool:
@@ -271,10 +279,12 @@ class AcceptDrop:
 
     def _draft(self, pair: _Pair, source: Source, found: StoredObject) -> VersionRecord:
         beside = self._read_sidecar(pair, source)
+        kept = own_acl(pair.head)
+        wanted = beside.acl if kept is None or _is_newer(pair.sidecar, pair.head) else None
         content = self.objects.get(found.ref, limit=self.max_object_bytes)
         try:
             content_type = declared_media(content, content_type=found.content_type, name=pair.name)
-            acl = sources.document_acl(source, beside.acl)
+            acl = sources.document_acl(source, wanted, kept)
         except CustodyError as error:
             raise Rejected(error.detail, code=error.code, field=error.field) from None
         return VersionRecord(
@@ -287,6 +297,7 @@ class AcceptDrop:
             content_sha256=hashlib.sha256(content).hexdigest(),
             raw=NOWHERE,
             acl=acl,
+            acl_kept=wanted is None and kept is not None,
             uri=f"s3://{self.bucket}/{pair.key}",
             sidecar=None if pair.sidecar is None else pair.sidecar.ref,
             title=beside.title,

@@ -75,6 +75,11 @@ class ChangeAcl:
         head = seen.head
         if head.version == 0:
             raise Conflict("Nothing of the document is live.", code="document-not-live")
+        if head.withdrawn is not None:
+            raise Conflict(
+                f"The document is closed ({head.withdrawn}) until what it came with is mended.",
+                code="document-withdrawn",
+            )
         if _is_settled(head, acl):
             return _Wanted(head, acl, signed=True)
         if head.narrowed_to != acl or head.accepted_version > head.acl_through:

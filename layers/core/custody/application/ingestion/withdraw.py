@@ -36,7 +36,9 @@ def withdraw(
     if head is None or head.version == 0:
         return
     if wanted_acl(head) != NOBODY:
-        head = ledger.narrow(key, NOBODY, expected_revision=head.revision, at=clock.now())
+        head = ledger.narrow(
+            key, NOBODY, expected_revision=head.revision, at=clock.now(), withdrawn=reason
+        )
     if head.narrowed_to is not None:
         jobs.send([PublishJob(key, head.version, head.acl_revision + 1)])
 

@@ -134,9 +134,11 @@ class Narrowing(Protocol):
         expected_revision: int,
         at: datetime,
         by: str | None = None,
+        withdrawn: str | None = None,
     ) -> Head:
         """Step one of an ACL change: store the wanted ACL. ``narrowed_to`` is in force at once
-        (both it and ``acl`` must permit); acl_revision + 1 waits to be signed. Raises Moved;
+        (both it and ``acl`` must permit); acl_revision + 1 waits to be signed. It stays the
+        document's until another is given, unless the service itself closes it (``withdrawn``: why). Raises Moved;
         Conflict(document-not-live)."""
         ...
 

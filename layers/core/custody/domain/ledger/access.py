@@ -70,6 +70,8 @@ def authorize(
         return _ACL
     if source is None or source.key != (head.key.tenant, head.source_id):
         return _UNKNOWN
+    if source.max_acl is not None and not source.max_acl.permits(held):
+        return _ACL  # it may have been tightened since the document was let in
     if source.state is not SourceState.ACTIVE:
         return _QUARANTINED if source.state is SourceState.QUARANTINED else _RETIRED
     if head.state is VersionState.QUARANTINED:
@@ -95,6 +97,12 @@ def narrowed(
 def wanted_acl(head: Head) -> Acl:
     """The ACL that was asked for last, signed already or not."""
     return head.narrowed_to if head.narrowed_to is not None else head.acl
+
+
+def own_acl(head: Head | None) -> Acl | None:
+    """The ACL that somebody gave the live document, which a version that brings none keeps; None
+    where nobody did."""
+    return head.acl_set if head is not None and head.version > 0 else None
 
 
 def token_is_void(principal: Principal, not_before: datetime | None) -> bool:

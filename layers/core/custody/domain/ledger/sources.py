@@ -110,8 +110,12 @@ def check_acl(source: Source, acl: Acl, *, field: str = "acl.allow") -> Acl:
     return acl
 
 
-def document_acl(source: Source, wanted: Acl | None) -> Acl:
-    """The ACL of a new version. Raises Unprocessable(acl-required | acl-too-wide)."""
+def document_acl(source: Source, wanted: Acl | None, kept: Acl | None = None) -> Acl:
+    """The ACL of a new version. ``kept``: the document's own, which holds where the version brings
+    none; a ``max_acl`` that was tightened since binds it when it is read. Raises
+    Unprocessable(acl-required | acl-too-wide)."""
+    if wanted is None and kept is not None:
+        return kept
     acl = wanted if wanted is not None else source.default_acl
     if acl is None:
         raise Unprocessable(

@@ -212,6 +212,7 @@ def flipped(
 def _live_head(head: Head, live: VersionRecord) -> Head:
     wanted = wanted_acl(head)
     yields = live.version <= head.acl_through and wanted != live.acl
+    keeps = live.acl_kept or live.version <= head.acl_through
     return replace(
         head,
         revision=head.revision + 1,
@@ -228,6 +229,9 @@ def _live_head(head: Head, live: VersionRecord) -> Head:
         acl=live.acl,
         acl_revision=0,
         narrowed_to=wanted if yields else None,
+        acl_set=head.acl_set if keeps else None,
+        acl_set_at=head.acl_set_at if keeps else None,
+        withdrawn=head.withdrawn if yields else None,
         observed_at=live.observed_at,
         valid_from=live.valid_from,
         valid_to=live.valid_to,
@@ -262,7 +266,16 @@ def rejected(
     return replace(head, state=VersionState.REJECTED, revision=head.revision + 1), after
 
 
-def narrowed(head: Head | None, acl: Acl, expected_revision: int) -> Head:
+def narrowed(
+    head: Head | None,
+    acl: Acl,
+    expected_revision: int,
+    *,
+    at: datetime,
+    withdrawn: str | None,
+) -> Head:
+    """``withdrawn``: why the service itself closes the document; None where somebody gave the ACL,
+    which is then the document's own."""
     head = existing(head, expected_revision)
     if head.version == 0:
         raise Conflict("Nothing of the document is live.", code="document-not-live")
@@ -271,6 +284,9 @@ def narrowed(head: Head | None, acl: Acl, expected_revision: int) -> Head:
         revision=head.revision + 1,
         narrowed_to=acl,
         acl_through=head.accepted_version,
+        acl_set=head.acl_set if withdrawn else acl,
+        acl_set_at=head.acl_set_at if withdrawn else at,
+        withdrawn=withdrawn,
     )
 
 
@@ -327,6 +343,9 @@ def tombstoned(head: Head | None, erasure: Erasure, expected_revision: int) -> t
             envelope=None,
             acl_revision=0,
             narrowed_to=None,
+            acl_set=None,
+            acl_set_at=None,
+            withdrawn=None,
             observed_at=None,
             valid_from=None,
             valid_to=None,
