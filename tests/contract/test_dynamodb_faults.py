@@ -20,6 +20,7 @@ from custody.domain.model import (
     Acl,
     DocumentKey,
     KeyState,
+    ObjectRef,
     PolicyRef,
     SourceKey,
     VersionState,
@@ -559,6 +560,19 @@ def test_each_kind_of_item_lies_in_the_table_whose_rights_it_needs(stack: Fixtur
         "ledger": {"ACL", "HEAD", "ERASURE", "LAYOUT"},
         "work": {"V", "DROP", "LAYOUT"},
     }
+
+
+def test_no_item_of_a_drop_holds_its_path(stack: Fixture) -> None:
+    name = "hr/jane-doe.txt"
+    pinned = ObjectRef(f"incoming/acme/wiki/{name}", "v1", 3)
+    beside = ObjectRef(f"incoming/acme/wiki/{name}.metadata.json", "v2", 3)
+    drop = Drop(WIKI, name, KEY, 0, DropState.PENDING, object=pinned, sidecar=beside)
+    stored = stack.sound.put_drop(drop)
+    assert stored == stack.sound.drop(WIKI, name) == replace(drop, revision=1)
+    assert stack.sound.find_drops("acme", name) == (stored,)
+    items = stack.client.scan(TableName=f"{stack.prefix}-work")["Items"]
+    assert items
+    assert "jane" not in repr(items)
 
 
 def test_an_older_copy_of_the_trust_table_brings_no_revoked_key_back(stack: Fixture) -> None:

@@ -609,6 +609,58 @@ class TestErasingADropBeforeItsEvents:
         assert world.texts() == {"new"}
 
 
+class TestNames:
+    """A path may tell of whom a file is: nothing keeps it once the file is erased."""
+
+    NAME = "hr/jane-doe-dismissal.txt"
+
+    def test_neither_head_nor_receipt_nor_listing_keeps_the_path(self, world: World) -> None:
+        world.deliver(world.drop(self.NAME, b"secret one"))
+        key = drop_document_key(self.NAME)
+        erasure = world.erasures.request(WRITER, replace(WHY, document_id=key.document_id))
+        head = world.ledger.head(key)
+        assert head is not None
+        assert head.name == ""
+        listed = world.documents.list_documents(
+            WRITER, source_id=None, state=None, name=None, limit=10, cursor=None
+        )
+        assert [one.name for one in listed.items] == [""]
+        world.work()
+        kept = world.ledger.erasure(TENANT, erasure.erasure_id)
+        assert kept is not None
+        assert (kept.state, kept.name) == (ErasureState.COMPLETE, "")
+        assert "jane" not in repr((world.ledger.head(key), kept, world.ledger.version(key, 1)))
+
+    def test_it_is_kept_until_every_place_was_visited(self, world: World) -> None:
+        world.deliver(world.drop(self.NAME, b"secret one"))
+        key = drop_document_key(self.NAME)
+        erasure = world.erasures.request(WRITER, replace(WHY, document_id=key.document_id))
+        world.index.down = True
+        with pytest.raises(Unavailable):
+            world.work()
+        kept = world.ledger.erasure(TENANT, erasure.erasure_id)
+        assert kept is not None
+        assert kept.name == self.NAME
+        world.index.down = False
+        world.propagate_erasure(EraseJob(key, erasure.erasure_id, 1))
+        assert holds(world, "secret one") == []
+
+    def test_the_file_may_come_back_under_its_path(self, world: World) -> None:
+        world.deliver(world.drop(self.NAME, b"secret one"))
+        key = drop_document_key(self.NAME)
+        world.erasures.request(WRITER, replace(WHY, document_id=key.document_id))
+        world.work()
+        world.clock.sleep(2)
+        world.deliver(world.drop(self.NAME, b"new"))
+        head = world.ledger.head(key)
+        assert head is not None
+        assert head.name == self.NAME
+        again = world.erasures.request(WRITER, replace(WHY, document_id=key.document_id))
+        world.work()
+        assert holds(world, "new") == []
+        assert world.erasures.show(WRITER, again.erasure_id).state is ErasureState.COMPLETE
+
+
 class TestMirroredDeletions:
     def test_an_upload_in_the_second_of_a_mirrored_deletion_is_new(self, world: World) -> None:
         world.source(mirror_deletes=True)

@@ -52,11 +52,14 @@ class RejectJob:
 
 @dataclass(frozen=True, slots=True)
 class EraseJob:
-    """Propagate one erasure to everything derived from the document up to ``through_version``."""
+    """Propagate one erasure to everything derived from the document up to ``through_version``.
+    ``name``: the path of the drop that an erased object was seen under again, where the receipt is
+    complete and has forgotten it."""
 
     key: DocumentKey
     erasure_id: str
     through_version: int
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,7 @@ _KINDS: Mapping[str, type[Job]] = {
 }
 _NAMES: Mapping[type[Job], str] = {kind: name for name, kind in _KINDS.items()}
 _FROM_ONE = frozenset({"version"})
+_OPTIONAL = frozenset({"name"})
 _CODE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _MOST_CODES, _LONGEST_CODE = 8, 64
 
@@ -120,7 +124,7 @@ def decode(body: str) -> Job:
     for field in own:
         if field.name == "reasons":
             message["reasons"] = _codes(message["reasons"])
-        else:
+        elif message[field.name] is not None or field.name not in _OPTIONAL:
             _check(field.name, message[field.name], number=field.type == "int")
     tenant, document_id = message.pop("tenant"), message.pop("document_id")
     _check("tenant", tenant, number=False)

@@ -19,7 +19,7 @@ class DynamoDrops(OnWork):
 
     def drop(self, source: SourceKey, name: str) -> Drop | None:
         stored = rows.load(Drop, self._work.get(layout.drop(source, name)))
-        return stored.value if stored else None
+        return rows.named_drop(stored.value, name) if stored else None
 
     def put_drop(self, drop: Drop) -> Drop:
         after = replace(drop, revision=drop.revision + 1)
@@ -38,5 +38,5 @@ class DynamoDrops(OnWork):
             reply = self._work.query(**arguments)
             bodies += [item["body"]["S"] for item in reply["Items"]]
             if "LastEvaluatedKey" not in reply:
-                return tuple(codec.load_many(Drop, bodies))
+                return tuple(rows.named_drop(drop, name) for drop in codec.load_many(Drop, bodies))
             arguments["ExclusiveStartKey"] = reply["LastEvaluatedKey"]

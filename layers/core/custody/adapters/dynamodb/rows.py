@@ -11,6 +11,7 @@ from custody.adapters.dynamodb.batches import batch
 from custody.adapters.dynamodb.calls import Item, Table
 from custody.adapters.dynamodb.layout import Key
 from custody.adapters.dynamodb.writes import Row
+from custody.domain.intake.sidecar import SUFFIX as SIDECAR_SUFFIX
 from custody.domain.ledger import transitions
 from custody.domain.ledger.acl_history import AclRevision
 from custody.domain.ledger.drops import Drop
@@ -27,6 +28,7 @@ from custody.domain.model import (
     VersionRecord,
     VersionState,
 )
+from custody.domain.storage import object_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +183,24 @@ def source_change_row(table: Table, key: SourceKey, change: SourceChange) -> Row
 
 
 def drop_row(table: Table, drop: Drop) -> Row:
-    return Row(table, layout.drop(drop.source, drop.name), codec.dump(drop), drop.revision - 1)
+    """Without the path, which may tell of whom it is: whoever asks for a drop names it."""
+    bare = replace(
+        drop,
+        name="",
+        object=drop.object and replace(drop.object, key=""),
+        sidecar=drop.sidecar and replace(drop.sidecar, key=""),
+    )
+    return Row(table, layout.drop(drop.source, drop.name), codec.dump(bare), drop.revision - 1)
+
+
+def named_drop(stored: Drop, name: str) -> Drop:
+    key = object_keys.incoming(stored.source, name)
+    return replace(
+        stored,
+        name=name,
+        object=stored.object and replace(stored.object, key=key),
+        sidecar=stored.sidecar and replace(stored.sidecar, key=key + SIDECAR_SUFFIX),
+    )
 
 
 def erasure_row(table: Table, erasure: Erasure, expected: int) -> Row:

@@ -31,6 +31,8 @@ class PropagateErasure:
         erasure = self.ledger.erasure(job.key.tenant, job.erasure_id)
         if erasure is None:
             raise IntegrityError("There is no such erasure.", code="erasure-missing")
+        if job.name is not None:
+            erasure = replace(erasure, name=job.name)
         artifacts = tuple(
             self._attempt(place, erasure) for place in self.places if place.concerns(erasure)
         )
@@ -42,6 +44,7 @@ class PropagateErasure:
                     artifacts=artifacts,
                     state=ErasureState.PARTIAL if left else ErasureState.COMPLETE,
                     completed_at=None if left else self.clock.now(),
+                    name=erasure.name if left else "",  # found by it until nothing is left
                 )
             )
         if left:

@@ -364,7 +364,9 @@ class AcceptDrop:
             and drop.reasons == (ERASED,)
         ):
             self._store(pair, state=DropState.REMOVED, version=drop.version, reasons=(ERASED,))
-        self.jobs.send([EraseJob(erasure.key, erasure.erasure_id, erasure.through_version)])
+        self.jobs.send(
+            [EraseJob(erasure.key, erasure.erasure_id, erasure.through_version, pair.name)]
+        )
         return DropOutcome(DropResult.ERASED, pair.name, (ERASED,), drop.version)
 
     # --- the same pair again ---

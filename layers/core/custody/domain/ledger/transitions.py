@@ -322,8 +322,8 @@ def flipped_acl(
 
 
 def tombstoned(head: Head | None, erasure: Erasure, expected_revision: int) -> tuple[Head, Erasure]:
-    """The head keeps who owns it and how far the erasure reaches; what described the content
-    goes."""
+    """The head keeps who owns it and how far the erasure reaches; what described the content goes,
+    its name too: a path may tell of whom it is."""
     head = existing(head, expected_revision)
     through = head.accepted_version
     return (
@@ -332,6 +332,7 @@ def tombstoned(head: Head | None, erasure: Erasure, expected_revision: int) -> t
             revision=head.revision + 1,
             version=0,
             state=VersionState.ERASED,
+            name="",
             erased_through=through,
             erasure_id=erasure.erasure_id,
             uri=None,

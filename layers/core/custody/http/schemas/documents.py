@@ -83,7 +83,7 @@ def _document(head: Head) -> DocumentReply:
     return DocumentReply(
         document_id=head.key.document_id,
         source_id=head.source_id,
-        name=head.name,
+        name=head.name or head.key.document_id,
         version=head.version,
         accepted_version=head.accepted_version,
         state=head.state.value,
