@@ -6,7 +6,7 @@ import logging
 
 import typer
 
-from custody_cli.commands import documents, ingest, questions, stack
+from custody_cli.commands import documents, govern, ingest, policies, questions, stack
 
 app = typer.Typer(
     name="custody",
@@ -27,6 +27,40 @@ app.command()(questions.answer)
 app.command()(documents.erase)
 app.command()(documents.show)
 app.command()(documents.access)
+
+
+def _group(name: str, told: str) -> typer.Typer:
+    group = typer.Typer(help=told, no_args_is_help=True)
+    app.add_typer(group, name=name)
+    return group
+
+
+_key = _group(
+    "key",
+    "List keys, and take them out of use: that is for governors of the tenant public only.",
+)
+_key.command("list")(govern.list_keys)
+_key.command("retire", help=f"Serve nothing that a key has signed.\n\n{govern.OPERATORS}")(
+    govern.retire_key
+)
+_key.command(
+    "revoke",
+    help=f"Serve nothing that a key has signed, for good: a revoked key never comes back."
+    f"\n\n{govern.OPERATORS}",
+)(govern.revoke_key)
+
+_principal = _group("principal", "Cut a caller's access.")
+_principal.command("cut")(govern.cut_principal)
+
+_source = _group("source", "Quarantine a source, and release it.")
+_source.command("quarantine")(govern.quarantine_source)
+_source.command("release")(govern.release_source)
+
+_policy = _group("policy", "Sign policies, put them in force and take them back.")
+_policy.command()(policies.sign)
+_policy.command()(policies.activate)
+_policy.command()(policies.rollback)
+_policy.command()(policies.show)
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from custody.domain.provenance.identifiers import valid_tenant
+from custody.domain.provenance.identifiers import valid_document_id, valid_tenant
 from custody_cli import output
 from custody_cli.errors import UNABLE, CommandError, from_service, usage
 from custody_cli.target import Who
@@ -36,6 +36,8 @@ Groups = Annotated[
     typer.Option("--groups", envvar="CUSTODY_GROUPS", help="Groups, separated by commas."),
 ]
 
+Reason = Annotated[str, typer.Option(metavar="TEXT", help="Kept with the change.")]
+
 
 def who(tenant: str | None, subject: str | None, groups: str | None) -> Who:
     if tenant is not None:
@@ -52,6 +54,19 @@ def check_tenant(tenant: str) -> None:
             f"{tenant!r} can't be a tenant.",
             "A tenant is 2 to 40 of a-z, 0-9 and -, and starts with a letter or digit.",
         )
+
+
+def given_reason(text: str) -> str:
+    if not text.strip():
+        raise usage("The reason is empty.", field="reason")
+    return text
+
+
+def path_segment(text: str, what: str) -> str:
+    """``what`` names it with its article. Whatever else it may be, it must not leave its path."""
+    if not valid_document_id(text):
+        raise usage(f"{text!r} can't be {what}.")
+    return text
 
 
 def names(text: str | None) -> tuple[str, ...]:

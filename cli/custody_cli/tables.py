@@ -22,10 +22,14 @@ if TYPE_CHECKING:
         Document,
         Erasure,
         Evidence,
+        Key,
         LegScore,
         PastAccess,
+        PolicyHistory,
         Provenance,
         SearchResult,
+        SignedPolicy,
+        Source,
         StoredAnswer,
         StoredAttempt,
     )
@@ -174,6 +178,45 @@ def access(found: PastAccess) -> list[RenderableType]:
         if source["max_acl"] is not None:
             told["at most"] = ", ".join(source["max_acl"]["allow"]) or "nobody"
     return [_pairs(told, skip=set())]
+
+
+def keys(found: Sequence[Key]) -> list[RenderableType]:
+    table = Table("purpose", "state", "from", "until")
+    table.add_column("key", overflow="fold")
+    for key in found:
+        table.add_row(
+            text(key["purpose"]),
+            text(key["state"], "green" if key["state"] == "ACTIVE" else "bold red"),
+            text(key["not_before"]),
+            text(key["not_after"] or "-"),
+            text(key["keyid"]),
+        )
+    return [table]
+
+
+def source(found: Source) -> list[RenderableType]:
+    return [_pairs(found, skip=set())]
+
+
+def policy(found: SignedPolicy) -> list[RenderableType]:
+    return [
+        _pairs(found, skip={"document", "envelope"}),
+        text(json.dumps(found["document"], ensure_ascii=False, indent=2)),
+    ]
+
+
+def policy_history(found: PolicyHistory) -> list[RenderableType]:
+    table = Table("at", "action", "by", "version")
+    table.add_column("digest", overflow="fold")
+    for change in found["changes"]:
+        table.add_row(
+            text(change["at"]),
+            text(change["action"]),
+            text(change["by"] or "a deployment"),
+            text(change["version"] or "the service's default"),
+            text(change["digest"] or "-"),
+        )
+    return [table]
 
 
 def _statement(provenance: Provenance) -> str:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import base64
 import mimetypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack, cast
-from urllib.parse import quote
 
+from custody_client import fields
 from custody_client import types as t
 from custody_client.errors import CustodyApiError
-from custody_client.transport import Token, Transport, new_idempotency_key
+from custody_client.fields import segment
+from custody_client.governing import Governing
+from custody_client.transport import Token, Transport
 from custody_client.waiting import Waiter
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ DOCUMENT_ENDS = frozenset({"ACTIVE", "REJECTED", "ERASED"})
 HEALTH_FAILURES = frozenset({503})
 
 
-class Client:
+class Client(Governing):
     """Calls one deployment with one caller's token.
 
     ``base_url`` ends with the stage, for example ``https://…/v1``. ``token`` is a bearer token
@@ -47,8 +49,8 @@ class Client:
         transport: httpx2.BaseTransport | None = None,
         waiter: Waiter | None = None,
     ) -> None:
-        self._transport = Transport(
-            base_url, token, timeout=timeout, attempts=attempts, transport=transport
+        super().__init__(
+            Transport(base_url, token, timeout=timeout, attempts=attempts, transport=transport)
         )
         self._waiter = waiter or Waiter()
 
@@ -65,47 +67,6 @@ class Client:
 
     def close(self) -> None:
         self._transport.close()
-
-    # --- sources ------------------------------------------------------------------------------
-
-    def put_source(
-        self,
-        source_id: str,
-        *,
-        trust_domain: str,
-        writers: Sequence[str],
-        default_acl: Sequence[str] | None = None,
-        max_acl: Sequence[str] | None = None,
-        sidecar: str | None = None,
-        isolation: str | None = None,
-        mirror_deletes: bool | None = None,
-        classification: str | None = None,
-        licence: str | None = None,
-        legal_basis: str | None = None,
-        retention_class: str | None = None,
-        if_match: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> t.Source:
-        """Create or replace a source (scope custody/govern). ACLs are lists of terms."""
-        body = _given(
-            trust_domain=trust_domain,
-            writers=list(writers),
-            default_acl=_acl(default_acl),
-            max_acl=_acl(max_acl),
-            sidecar=sidecar,
-            isolation=isolation,
-            mirror_deletes=mirror_deletes,
-            classification=classification,
-            licence=licence,
-            legal_basis=legal_basis,
-            retention_class=retention_class,
-        )
-        reply = self._change("PUT", f"/sources/{_id(source_id)}", body, idempotency_key, if_match)
-        return cast("t.Source", reply)
-
-    def list_sources(self, *, next: str | None = None) -> t.SourcePage:  # noqa: A002 - its name
-        reply = self._transport.call("GET", "/sources", params={"next": next})
-        return cast("t.SourcePage", reply)
 
     # --- documents ----------------------------------------------------------------------------
 
@@ -130,7 +91,7 @@ class Client:
         ``state`` of the reply: ACTIVE when published, PENDING when that takes longer than 15 s
         (see ``wait_for_document``).
         """
-        body = _given(
+        body = fields.given(
             document_id=document_id,
             source_id=source_id,
             content=content if isinstance(content, str) else None,
@@ -139,17 +100,17 @@ class Client:
             else None,
             content_type=content_type,
             title=title,
-            acl=_acl(acl),
-            valid_from=_time(valid_from),
-            valid_to=_time(valid_to),
-            observed_at=_time(observed_at),
+            acl=fields.acl(acl),
+            valid_from=fields.time(valid_from),
+            valid_to=fields.time(valid_to),
+            observed_at=fields.time(observed_at),
             metadata=dict(metadata) if metadata is not None else None,
         )
         reply = self._change("POST", "/documents", body, idempotency_key, if_match)
         return cast("t.PutDocumentResult", reply)
 
     def get_document(self, document_id: str) -> t.Document:
-        return cast("t.Document", self._transport.call("GET", f"/documents/{_id(document_id)}"))
+        return cast("t.Document", self._transport.call("GET", f"/documents/{segment(document_id)}"))
 
     def list_documents(
         self,
@@ -177,14 +138,14 @@ class Client:
     def provenance(self, document_id: str, *, version: int | None = None) -> t.Provenance:
         """The signed statement (a DSSE envelope) of the live version, or of ``version``."""
         reply = self._transport.call(
-            "GET", f"/documents/{_id(document_id)}/provenance", params={"version": version}
+            "GET", f"/documents/{segment(document_id)}/provenance", params={"version": version}
         )
         return cast("t.Provenance", reply)
 
     def access(self, document_id: str, *, at: str | None = None) -> t.PastAccess:
         """Who could have been shown the document at ``at`` (RFC 3339), or now. For auditors."""
         reply = self._transport.call(
-            "GET", f"/documents/{_id(document_id)}/access", params={"at": at}
+            "GET", f"/documents/{segment(document_id)}/access", params={"at": at}
         )
         return cast("t.PastAccess", reply)
 
@@ -198,7 +159,7 @@ class Client:
     ) -> t.AclResult:
         reply = self._change(
             "PUT",
-            f"/documents/{_id(document_id)}/acl",
+            f"/documents/{segment(document_id)}/acl",
             {"allow": list(allow)},
             idempotency_key,
             if_match,
@@ -240,7 +201,7 @@ class Client:
         """Hidden from the next read on; see ``wait_for_erasure`` for the copies."""
         reply = self._change(
             "DELETE",
-            f"/documents/{_id(document_id)}",
+            f"/documents/{segment(document_id)}",
             {"reason": reason},
             idempotency_key,
             if_match,
@@ -248,7 +209,7 @@ class Client:
         return cast("t.ErasureAccepted", reply)
 
     def erasure(self, erasure_id: str) -> t.Erasure:
-        return cast("t.Erasure", self._transport.call("GET", f"/erasures/{_id(erasure_id)}"))
+        return cast("t.Erasure", self._transport.call("GET", f"/erasures/{segment(erasure_id)}"))
 
     def wait_for_erasure(self, erasure_id: str, *, timeout: float = 120.0) -> t.Erasure:
         """Wait for COMPLETE. Raises CustodyTimeoutError, with the last receipt in ``last``."""
@@ -343,7 +304,7 @@ class Client:
 
     def get_answer(self, answer_id: str) -> t.StoredAnswer:
         """The stored trace, with the text of the evidence that may still be read."""
-        reply = self._transport.call("GET", f"/answers/{_id(answer_id)}")
+        reply = self._transport.call("GET", f"/answers/{segment(answer_id)}")
         return cast("t.StoredAnswer", reply)
 
     def health(self) -> t.Health:
@@ -355,19 +316,6 @@ class Client:
 
     # --- helpers ------------------------------------------------------------------------------
 
-    def _change(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, object],
-        idempotency_key: str | None,
-        if_match: str | None = None,
-    ) -> dict[str, object]:
-        headers = {"idempotency-key": idempotency_key or new_idempotency_key()}
-        if if_match is not None:
-            headers["if-match"] = if_match
-        return self._transport.call(method, path, body=body, headers=headers)
-
     @staticmethod
     def _or_none[T](look: Callable[[], T]) -> T | None:
         """What was accepted a moment ago may not be there yet: 404 is "not yet" while waiting."""
@@ -377,29 +325,3 @@ class Client:
             if error.status == 404:
                 return None
             raise
-
-
-def _given(**fields: object) -> dict[str, object]:
-    """Only what was given: the service refuses fields that it doesn't know, null included."""
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def _acl(terms: Sequence[str] | None) -> dict[str, list[str]] | None:
-    if isinstance(terms, str):
-        raise TypeError("an ACL is a list of terms, not one string")
-    return None if terms is None else {"allow": list(terms)}
-
-
-def _time(value: datetime | str | None) -> str | None:
-    if not isinstance(value, datetime):
-        return value
-    if value.tzinfo is None:
-        raise ValueError("times need a time zone")
-    return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
-
-
-def _id(value: str) -> str:
-    """One path segment. Identifiers never hold a slash, and dots alone would climb the path."""
-    if not value or "/" in value or value in {".", ".."}:
-        raise ValueError(f"{value!r} can't be an identifier")
-    return quote(value, safe=":")

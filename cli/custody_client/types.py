@@ -47,6 +47,59 @@ class SourcePage(TypedDict):
     next: NotRequired[str | None]
 
 
+class Key(TypedDict):
+    """``public_key_pem``: SubjectPublicKeyInfo; ``keyid`` is the SHA-256 of its DER."""
+
+    keyid: str
+    purpose: str
+    state: str
+    not_before: str
+    not_after: str | None
+    public_key_pem: str
+
+
+class KeyList(TypedDict):
+    keys: list[Key]
+
+
+class Cut(TypedDict):
+    """``not_before``: what holds; a later cut than the one that was asked for stays."""
+
+    subject: str
+    not_before: str
+
+
+class SignedPolicy(TypedDict):
+    """``scope``: tenant for one of the tenant's own, service for the default. ``since`` None: it is
+    not in force by this reply, or nobody told since when. ``envelope``: DSSE, as in Provenance."""
+
+    name: str
+    version: str
+    digest: str
+    scope: str
+    keyid: str
+    since: str | None
+    document: dict[str, object]
+    envelope: dict[str, object]
+
+
+class PolicyChange(TypedDict):
+    """``version`` and ``digest`` None: the tenant went by the service's default again."""
+
+    action: str
+    version: str | None
+    digest: str | None
+    at: str
+    by: str | None
+
+
+class PolicyHistory(TypedDict):
+    """Newest first."""
+
+    name: str
+    changes: list[PolicyChange]
+
+
 class Inspection(TypedDict):
     content_hash: str
     signals: list[str]

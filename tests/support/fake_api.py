@@ -73,6 +73,19 @@ class FakeApi:
         self.scripted: deque[Scripted] = deque()
         self.documents: dict[str, dict[str, Any]] = {}
         self.sources: dict[str, dict[str, Any]] = {}
+        self.keys: dict[str, dict[str, Any]] = {
+            keyid: {
+                "keyid": keyid,
+                "purpose": purpose,
+                "state": "ACTIVE",
+                "not_before": "2026-01-01T00:00:00Z",
+                "not_after": None,
+                "public_key_pem": "-----BEGIN PUBLIC KEY-----",
+            }
+            for keyid, purpose in (("key-1", "ingestion"), ("key-2", "policy"))
+        }
+        self.signed: dict[str, dict[str, Any]] = {}  # by digest
+        self.in_force: list[str] = []  # digests, of one kind of policy
         self.drops: dict[tuple[str, str, str], dict[str, Any]] = {}  # tenant, source, name
         self.rejected_names: dict[str, list[str]] = {}
         self.never_published: set[str] = set()
@@ -146,6 +159,87 @@ class FakeApi:
 
     def _list_sources(self, seen: Seen) -> Scripted:
         return Scripted(200, {"sources": list(self.sources.values()), "next": None})
+
+    def _quarantine(self, seen: Seen, source_id: str) -> Scripted:
+        return self._set_source_state(source_id, "QUARANTINED")
+
+    def _release(self, seen: Seen, source_id: str) -> Scripted:
+        return self._set_source_state(source_id, "ACTIVE")
+
+    def _set_source_state(self, source_id: str, state: str) -> Scripted:
+        if source_id not in self.sources:
+            return problem(404, "source-not-found", "There is no such source.")
+        self.sources[source_id]["state"] = state
+        return Scripted(200, self.sources[source_id])
+
+    def _list_keys(self, seen: Seen) -> Scripted:
+        return Scripted(200, {"keys": list(self.keys.values())})
+
+    def _retire(self, seen: Seen, keyid: str) -> Scripted:
+        return self._set_key_state(seen, keyid, "RETIRED")
+
+    def _revoke(self, seen: Seen, keyid: str) -> Scripted:
+        return self._set_key_state(seen, keyid, "REVOKED")
+
+    def _set_key_state(self, seen: Seen, keyid: str, state: str) -> Scripted:
+        if keyid not in self.keys:
+            return problem(404, "key-not-found", "There is no such key.")
+        if not seen.json["force"]:  # each key here is the only one of its purpose
+            return problem(409, "last-active-key", "It is the last active key of its purpose.")
+        self.keys[keyid]["state"] = state
+        return Scripted(200, self.keys[keyid])
+
+    def _cut(self, seen: Seen) -> Scripted:
+        not_before = seen.json.get("not_before", "2026-03-01T12:00:00Z")
+        return Scripted(200, {"subject": seen.json["subject"], "not_before": not_before})
+
+    def _sign_policy(self, seen: Seen, name: str) -> Scripted:
+        document = seen.json["document"]
+        digest = _digest(json.dumps(document))
+        self.signed[digest] = {
+            "name": name,
+            "version": document["version"],
+            "digest": digest,
+            "scope": "tenant",
+            "keyid": "key-2",
+            "since": None,
+            "document": document,
+            "envelope": {"payloadType": "application/vnd.custody.policy+json"},
+        }
+        return Scripted(201, self.signed[digest])
+
+    def _activate(self, seen: Seen, name: str) -> Scripted:
+        if seen.json["digest"] not in self.signed:
+            return problem(404, "policy-not-found", "There is no such policy.")
+        self.in_force.append(seen.json["digest"])
+        return self._policy(seen, name)
+
+    def _roll_back(self, seen: Seen, name: str) -> Scripted:
+        if len(self.in_force) < 2:
+            return problem(409, "no-earlier-policy", "There is no earlier policy to go back to.")
+        self.in_force.pop()
+        return self._policy(seen, name)
+
+    def _policy(self, seen: Seen, name: str) -> Scripted:
+        if not self.in_force:
+            return problem(404, "policy-not-found", "There is no such policy.")
+        since = {"since": "2026-03-01T12:00:00Z"}
+        return Scripted(200, self.signed[self.in_force[-1]] | since)
+
+    def _policy_history(self, seen: Seen, name: str) -> Scripted:
+        changes = [
+            {"action": "activated", "at": "2026-03-01T12:00:00Z", "by": "ann"}
+            | {field: self.signed[digest][field] for field in ("version", "digest")}
+            for digest in reversed(self.in_force)
+        ]
+        first = {
+            "action": "rolled-back",
+            "version": None,
+            "digest": None,
+            "at": "2026-02-01T12:00:00Z",
+            "by": None,
+        }
+        return Scripted(200, {"name": name, "changes": [*changes, first]})
 
     def _post_document(self, seen: Seen) -> Scripted:
         body = seen.json
@@ -439,6 +533,17 @@ class FakeApi:
 _ROUTES: list[tuple[str, str, Callable[..., Scripted]]] = [
     ("PUT", r"/sources/([^/]+)", FakeApi._put_source),
     ("GET", r"/sources", FakeApi._list_sources),
+    ("POST", r"/sources/([^/]+)/quarantine", FakeApi._quarantine),
+    ("DELETE", r"/sources/([^/]+)/quarantine", FakeApi._release),
+    ("GET", r"/keys", FakeApi._list_keys),
+    ("POST", r"/keys/([^/]+)/retire", FakeApi._retire),
+    ("POST", r"/keys/([^/]+)/revoke", FakeApi._revoke),
+    ("POST", r"/principals/cut", FakeApi._cut),
+    ("GET", r"/policies/([^/]+)", FakeApi._policy),
+    ("GET", r"/policies/([^/]+)/history", FakeApi._policy_history),
+    ("POST", r"/policies/([^/]+)/versions", FakeApi._sign_policy),
+    ("POST", r"/policies/([^/]+)/activate", FakeApi._activate),
+    ("POST", r"/policies/([^/]+)/rollback", FakeApi._roll_back),
     ("POST", r"/documents", FakeApi._post_document),
     ("GET", r"/documents", FakeApi._list_documents),
     ("GET", r"/documents/([^/]+)", FakeApi._get_document),

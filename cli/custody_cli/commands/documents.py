@@ -10,7 +10,7 @@ from custody.domain.provenance.identifiers import valid_document_id
 from custody.domain.timestamps import parse_rfc3339
 from custody_cli import output
 from custody_cli.errors import NO, usage
-from custody_cli.options import Groups, Json, Subject, Tenant, command, who
+from custody_cli.options import Groups, Json, Subject, Tenant, command, given_reason, who
 from custody_cli.progress import spinner
 from custody_cli.target import AUDIT, ERASE, READ, resolve
 from custody_cli.wiring import wired
@@ -34,8 +34,7 @@ def erase(
     as_json: Json = False,
 ) -> int:
     """Erase a document: hidden from the next read on, then every copy is deleted."""
-    if not reason.strip():
-        raise usage("The reason is empty.", field="reason")
+    reason = given_reason(reason)
     target = resolve(wired(ctx), who(tenant, subject, groups), [READ, ERASE])
     with target.client() as client:
         erasure_id = client.delete_document(_identifier(document_id), reason)["erasure_id"]

@@ -143,3 +143,24 @@ def test_a_document_s_life_from_source_to_erasure(api: FakeApi, client: Client) 
     with pytest.raises(CustodyApiError) as raised:
         client.get_document("a")
     assert raised.value.status == 404
+
+
+def test_what_governs_from_a_source_to_a_policy(api: FakeApi, client: Client) -> None:
+    client.put_source("s", trust_domain="d", writers=["user:u"])
+    assert client.quarantine_source("s", "bad")["state"] == "QUARANTINED"
+    assert client.release_source("s")["state"] == "ACTIVE"
+    with pytest.raises(CustodyApiError) as raised:
+        client.retire_key("key-1", "old")
+    assert raised.value.code == "last-active-key"
+    assert client.retire_key("key-1", "old", force=True)["state"] == "RETIRED"
+    assert client.revoke_key("key-1", "leaked", force=True)["state"] == "REVOKED"
+    listed = client.keys()
+    assert [key["state"] for key in listed] == ["REVOKED", "ACTIVE"]
+    assert client.cut_principal("ann", "left")["subject"] == "ann"
+    first, second = (client.sign_policy("gate", {"version": version}) for version in "12")
+    for signed in (first, second):
+        assert client.activate_policy("gate", signed["digest"])["since"] is not None
+    assert client.policy("gate")["digest"] == second["digest"]
+    changes = client.policy_history("gate")["changes"]
+    assert [change["version"] for change in changes] == ["2", "1", None]
+    assert client.roll_back_policy("gate")["digest"] == first["digest"]

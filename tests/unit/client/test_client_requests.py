@@ -117,6 +117,14 @@ def test_nan_is_refused_before_anything_is_sent() -> None:
         (lambda c: c.set_acl("a", ["user:u"]), "PUT", "/documents/a/acl"),
         (lambda c: c.delete_document("a", "why"), "DELETE", "/documents/a"),
         (lambda c: c.create_upload("s", "n.pdf", "application/pdf", 5), "POST", "/uploads"),
+        (lambda c: c.quarantine_source("s", "why"), "POST", "/sources/s/quarantine"),
+        (lambda c: c.release_source("s"), "DELETE", "/sources/s/quarantine"),
+        (lambda c: c.retire_key("k", "why"), "POST", "/keys/k/retire"),
+        (lambda c: c.revoke_key("k", "why"), "POST", "/keys/k/revoke"),
+        (lambda c: c.cut_principal("ann", "why"), "POST", "/principals/cut"),
+        (lambda c: c.sign_policy("gate", {}), "POST", "/policies/gate/versions"),
+        (lambda c: c.activate_policy("gate", "d"), "POST", "/policies/gate/activate"),
+        (lambda c: c.roll_back_policy("gate"), "POST", "/policies/gate/rollback"),
     ],
 )
 def test_each_state_changing_call_has_an_idempotency_key_of_its_own(
@@ -135,6 +143,70 @@ def test_a_given_idempotency_key_and_if_match_are_sent() -> None:
     client.set_acl("a", ["user:u"], idempotency_key="mine", if_match='"7"')
     assert sent.requests[0].headers["idempotency-key"] == "mine"
     assert sent.requests[0].headers["if-match"] == '"7"'
+
+
+@pytest.mark.parametrize(
+    ("call", "body"),
+    [
+        (lambda c: c.quarantine_source("s", "bad"), {"reason": "bad"}),
+        (lambda c: c.retire_key("k", "old"), {"reason": "old", "force": False}),
+        (lambda c: c.revoke_key("k", "leaked", force=True), {"reason": "leaked", "force": True}),
+        (lambda c: c.cut_principal("ann", "left"), {"subject": "ann", "reason": "left"}),
+        (
+            lambda c: c.cut_principal("ann", "left", not_before=NOW),
+            {"subject": "ann", "reason": "left", "not_before": "2026-03-01T12:00:00Z"},
+        ),
+        (lambda c: c.sign_policy("gate", {"a": 1}), {"document": {"a": 1}}),
+        (lambda c: c.activate_policy("gate", "d"), {"digest": "d"}),
+    ],
+)
+def test_a_governors_call_says_just_what_was_given(
+    call: Callable[[Client], object], body: dict[str, object]
+) -> None:
+    client, sent = client_for()
+    call(client)
+    assert body_of(sent.requests[0]) == body
+
+
+@pytest.mark.parametrize(
+    "call", [lambda c: c.release_source("s"), lambda c: c.roll_back_policy("gate")]
+)
+def test_a_call_that_takes_no_body_sends_none(call: Callable[[Client], object]) -> None:
+    client, sent = client_for()
+    call(client)
+    assert sent.requests[0].content == b""
+    assert "content-type" not in sent.requests[0].headers
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda c: c.quarantine_source("s", "w", idempotency_key="mine", if_match='"7"'),
+        lambda c: c.release_source("s", idempotency_key="mine", if_match='"7"'),
+    ],
+)
+def test_a_sources_state_is_guarded_as_its_fields_are(call: Callable[[Client], object]) -> None:
+    client, sent = client_for()
+    call(client)
+    headers = sent.requests[0].headers
+    assert (headers["idempotency-key"], headers["if-match"]) == ("mine", '"7"')
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda c: c.retire_key("..", "w"),
+        lambda c: c.revoke_key("a/b", "w"),
+        lambda c: c.quarantine_source("", "w"),
+        lambda c: c.policy("../keys"),
+        lambda c: c.activate_policy(".", "d"),
+    ],
+)
+def test_no_governors_call_leaves_its_path(call: Callable[[Client], object]) -> None:
+    client, sent = client_for()
+    with pytest.raises(ValueError, match="identifier"):
+        call(client)
+    assert sent.requests == []
 
 
 @pytest.mark.parametrize("call", [lambda c: c.search("q"), lambda c: c.answer("q")])
