@@ -35,7 +35,7 @@ def test_what_stops_a_threat_has_a_test(threat: str) -> None:
     assert set(named) <= known()
 
 
-@pytest.mark.parametrize("table", ["trust", "ledger", "work"])
+@pytest.mark.parametrize("table", ["trust", "revocations", "ledger", "work"])
 def test_who_writes_and_who_reads_a_table_is_as_the_roles_are(table: str) -> None:
     (row,) = re.findall(rf"^\| {table} \| (.+) \| (.+) \|$", TEXT, re.MULTILINE)
 

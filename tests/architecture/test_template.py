@@ -123,7 +123,9 @@ def test_tables_are_encrypted_and_pay_for_what_is_used(name: str) -> None:
     assert table["BillingMode"] == "PAY_PER_REQUEST"
 
 
-@pytest.mark.parametrize("name", ["TrustTable", "LedgerTable", "WorkTable", "TracesTable"])
+@pytest.mark.parametrize(
+    "name", ["TrustTable", "RevocationsTable", "LedgerTable", "WorkTable", "TracesTable"]
+)
 def test_tables_of_record_survive_a_mistake(name: str) -> None:
     resource = document()["Resources"][name]
     assert resource["DeletionPolicy"] == resource["UpdateReplacePolicy"] == "Retain"
@@ -132,7 +134,7 @@ def test_tables_of_record_survive_a_mistake(name: str) -> None:
     assert recovery["PointInTimeRecoveryEnabled"] is True
 
 
-@pytest.mark.parametrize("name", ["TrustTable", "LedgerTable", "WorkTable"])
+@pytest.mark.parametrize("name", ["TrustTable", "RevocationsTable", "LedgerTable", "WorkTable"])
 def test_the_ledger_never_expires_by_itself(name: str) -> None:
     assert "TimeToLiveSpecification" not in of_type("AWS::DynamoDB::Table")[name]
 

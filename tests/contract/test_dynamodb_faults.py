@@ -26,7 +26,7 @@ from custody.domain.model import (
     VersionState,
 )
 from custody.errors import Conflict, IntegrityError, Moved, TooLarge, Unavailable
-from tests.support import records
+from tests.support import records, tables
 from tests.support.faulty import (
     Fault,
     Faulty,
@@ -62,7 +62,7 @@ class Time:
 
 
 class Fixture:
-    """``prefix``: of the names of its three tables."""
+    """``prefix``: of the names of its tables."""
 
     def __init__(self, client: Any, prefix: str) -> None:
         self.client = client
@@ -198,7 +198,7 @@ WRITES: Mapping[str, tuple[Write, Write]] = {
 
 
 def contents(stack: Fixture) -> list[dict[str, Any]]:
-    """Of all three tables, without the marks of who wrote."""
+    """Of all its tables, without the marks of who wrote."""
     items = [
         item
         for part in PARTS
@@ -597,6 +597,23 @@ def test_an_older_copy_of_the_trust_table_brings_no_revoked_key_back(stack: Fixt
         with pytest.raises(Conflict):
             ledger.put_key(records.key(state=state))
     assert ledger.set_key_state("key-1", KeyState.REVOKED, change).state is KeyState.REVOKED
+
+
+def test_without_the_table_of_revocations_nothing_is_answered(stack: Fixture) -> None:
+    stack.sound.put_key(records.key())
+    trust, _, ledger, work = (
+        tables.table(stack.client, f"{stack.prefix}-{part}") for part in PARTS
+    )
+    gone = tables.table(stack.client, f"none-{uuid.uuid4().hex}")
+    blind = DynamoLedger(trust, lambda: gone, ledger, work)
+    reads: list[Callable[[], object]] = [
+        lambda: blind.control("acme"),
+        lambda: ledger_view(blind),
+    ]
+    for read in reads:
+        with pytest.raises(Unavailable) as unavailable:
+            read()
+        assert unavailable.value.code == "ledger-unavailable"
 
 
 def test_reads_are_strongly_consistent(stack: Fixture) -> None:
