@@ -702,6 +702,58 @@ class TestMirroredDeletions:
         assert world.erasures.show(WRITER, head.erasure_id).mirrored
 
 
+def level_of(world: World, erasure: Erasure, location: str) -> ErasureLevel:
+    told = world.erasures.show(WRITER, erasure.erasure_id)
+    (artifact,) = (one for one in told.artifacts if one.location == location)
+    return artifact.level
+
+
+def test_a_record_that_is_not_stripped_is_not_told_as_erased(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.post_document(WRITER, request(text="secret"))
+    erasure = world.erasures.request(WRITER, WHY)
+    with monkeypatch.context() as patch:
+        patch.setattr(world.ledger, "mark_erased", lambda *_, **__: None)
+        with pytest.raises(Unavailable) as caught:
+            world.work()
+    assert caught.value.code == "erasure-partial"
+    assert level_of(world, erasure, "ledger/versions") is ErasureLevel.HIDDEN
+    world.work()
+    assert level_of(world, erasure, "ledger/versions") is ErasureLevel.DELETED
+
+
+@pytest.mark.parametrize("arrives", [False, True], ids=["not-deleted", "dropped-this-moment"])
+def test_an_object_that_is_left_under_incoming_is_not_told_as_deleted(
+    world: World, monkeypatch: pytest.MonkeyPatch, arrives: bool
+) -> None:
+    world.deliver(world.drop("a.txt", b"secret"))
+    document_id = drop_document_key("a.txt").document_id
+    erasure = world.erasures.request(WRITER, replace(WHY, document_id=document_id))
+    key = f"incoming/{TENANT}/wiki/a.txt"
+    delete = world.objects.delete_object
+
+    def forgetful(deleted: str, *, keep: Sequence[str] = ()) -> int:
+        if deleted != key:
+            return delete(deleted, keep=keep)
+        if arrives:
+            delete(deleted, keep=keep)
+            world.clock.sleep(60)
+            world.objects.put(key, b"news", content_type="text/plain")
+        return 1
+
+    with monkeypatch.context() as patch:
+        patch.setattr(world.objects, "delete_object", forgetful)
+        with pytest.raises(Unavailable) as caught:
+            world.work()
+    assert caught.value.code == "erasure-partial"
+    assert level_of(world, erasure, "objects/incoming") is ErasureLevel.HIDDEN
+    world.work()
+    assert level_of(world, erasure, "objects/incoming") is ErasureLevel.DELETED
+    assert world.objects.exists(key) is arrives
+    assert holds(world, "secret") == []
+
+
 def test_who_may_erase_and_who_may_know(world: World) -> None:
     world.post_document(WRITER, request())
     with pytest.raises(NotFound):
