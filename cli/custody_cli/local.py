@@ -29,6 +29,14 @@ class LocalStatus:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
+@dataclass(frozen=True, slots=True)
+class LocalExpiry:
+    """``expired``: superseded versions that were let go. ``unfinished``: more of them are due."""
+
+    expired: int
+    unfinished: bool
+
+
 class LocalStack(Protocol):
     """Raises custody_local's LocalStackError, whose text says what to do."""
 
@@ -40,6 +48,7 @@ class LocalStack(Protocol):
         endpoint: str | None,
         port: int | None,
         opensearch_port: int | None,
+        superseded_retention_days: int,
     ) -> LocalStatus:
         """``endpoint``: an AWS that runs already; None leaves it to the environment."""
         ...
@@ -49,6 +58,7 @@ class LocalStack(Protocol):
         ...
 
     def status(self) -> LocalStatus: ...
+    def expire(self) -> LocalExpiry: ...
     def token(
         self, *, tenant: str, subject: str, groups: Collection[str], scopes: Collection[str]
     ) -> str: ...

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from typing import Literal, cast
 
 from custody_cli.errors import usage
-from custody_cli.local import LocalStatus
+from custody_cli.local import LocalExpiry, LocalStatus
 from custody_local import endpoints
 from custody_local.planning import EMULATOR_PORT
 from custody_local.progress import Progress
@@ -29,6 +29,7 @@ class StackOnThisMachine:
         endpoint: str | None,
         port: int | None,
         opensearch_port: int | None,
+        superseded_retention_days: int,
     ) -> LocalStatus:
         where = endpoints.named(endpoint, os.environ)
         if where is not None and port:
@@ -44,6 +45,7 @@ class StackOnThisMachine:
                 endpoint=where,
                 port=EMULATOR_PORT if port is None else port,
                 opensearch_port=opensearch_port,
+                superseded_retention_days=superseded_retention_days,
             )
         except BaseException:
             # Nothing half-started stays behind. What ran before keeps running.
@@ -73,6 +75,10 @@ class StackOnThisMachine:
             model=state.model,
             issuer=state.issuer,
         )
+
+    def expire(self) -> LocalExpiry:
+        told = self._stack.call("expire", {})
+        return LocalExpiry(expired=told["expired"], unfinished=told["unfinished"])
 
     def token(
         self, *, tenant: str, subject: str, groups: Collection[str], scopes: Collection[str]

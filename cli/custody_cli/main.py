@@ -20,6 +20,7 @@ app = typer.Typer(
 app.command()(stack.up)
 app.command()(stack.down)
 app.command()(stack.status)
+app.command()(stack.expire)
 app.command()(stack.token)
 app.command()(ingest.ingest)
 app.command()(questions.search)

@@ -134,6 +134,7 @@ class Version(TypedDict):
     inspection: Inspection | None
     accepted_at: str | None
     published_at: str | None
+    expired_at: str | None
 
 
 class Document(TypedDict):

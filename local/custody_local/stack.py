@@ -15,13 +15,14 @@ import fcntl
 import os
 import shutil
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from custody_local import (
+    calling,
     clients,
     deployment,
     elsewhere,
@@ -89,6 +90,7 @@ class Stack:
         opensearch_port: int | None = None,
         enforce_iam: bool = False,
         stack_name: str = "custody",
+        superseded_retention_days: int = 0,
     ) -> State:
         """Start what doesn't run, deploy the code as it is now, and return when the API answers.
 
@@ -101,6 +103,7 @@ class Stack:
         with self._alone():
             state = self._present(index, model, endpoint, enforce_iam, stack_name)
             if state is not None:
+                state.superseded_retention_days = superseded_retention_days
                 self._deploy(state, deployment.build(model, self.built, self._progress))
                 return state
             if endpoint is not None:
@@ -108,6 +111,7 @@ class Stack:
             fresh = plan(self.folder, index, model, endpoint, port, issuer_port, opensearch_port)
             fresh.enforce_iam = enforce_iam
             fresh.stack_name = stack_name
+            fresh.superseded_retention_days = superseded_retention_days
             self._empty()
             built = deployment.build(model, self.built, self._progress)
             try:
@@ -133,6 +137,15 @@ class Stack:
         if not state.ready:
             problems = (*problems, "the last start did not finish")
         return Status(running=not problems, problems=problems, state=state)
+
+    def call(self, function: str, event: Mapping[str, Any]) -> Any:
+        """What the deployed function replies. Raises LocalStackError when no stack runs, and with
+        the function's own words where it fails."""
+        state = states.load(self.folder)
+        if state is None or not state.ready:
+            raise LocalStackError("No local stack runs here: start one with 'custody up'.")
+        client = clients.session(state.endpoint_url).client("lambda", config=calling.PATIENT)
+        return calling.call(client, f"{state.stack_name}-{function}", event)
 
     def issuer(self) -> Issuer:
         """Raises LocalStackError when no stack runs."""
@@ -276,6 +289,7 @@ class Stack:
             "OpenSearchUrl": state.opensearch_url,
             "EmbeddedIndexPath": state.embedded_index_path,
             "ModelName": state.model,
+            "SupersededRetentionDays": str(state.superseded_retention_days),
         }
         deployed = deployment.deploy(
             built, state.endpoint_url, state.stack_name, parameters, self._progress

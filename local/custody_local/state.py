@@ -26,6 +26,7 @@ class State:
     started_at: str
     ready: bool = False
     enforce_iam: bool = False
+    superseded_retention_days: int = 0
     elsewhere: bool = False
     stack_id: str = ""
     api_url: str = ""

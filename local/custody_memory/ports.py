@@ -122,5 +122,6 @@ class FixedLimits:
     publish_wait_seconds: float = 15.0
     max_token_age: timedelta = timedelta(hours=1)
     trace_ttl: timedelta = timedelta(days=30)
+    superseded_retention: timedelta | None = None
     leg_weights: Mapping[Leg, float] = field(default_factory=lambda: dict.fromkeys(Leg, 1.0))
     max_rewrites: int = MAX_REWRITES

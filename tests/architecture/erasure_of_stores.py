@@ -35,6 +35,7 @@ STORES = (
             "port/VersionSteps",
             "port/Rejections",
             "port/Publication",
+            "port/Retention",
             "table/work",
             "item/version",
         ),

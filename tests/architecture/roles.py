@@ -195,6 +195,23 @@ ROLES: Mapping[str, Rights] = {
             "domain/<stack>-*/_delete_by_query",
         },
     ),
+    "expire": _of(
+        EVERY,
+        {
+            "dynamodb:GetItem": "table/work",
+            "dynamodb:BatchGetItem": "table/work",
+            "dynamodb:Query": "table/work/index/gsi1",
+            "dynamodb:UpdateItem": "table/work",
+            **dict.fromkeys(
+                ("s3:DeleteObject", "s3:DeleteObjectVersion"),
+                "bucket/raw/* bucket/evidence/* bucket/vectors/*",
+            ),
+            "s3:ListBucketVersions": "bucket",
+            "es:ESHttpGet": "domain/ domain/<stack>-*/_mapping",
+            "es:ESHttpPost": "domain/<stack>-*/_search domain/<stack>-*/_refresh "
+            "domain/<stack>-*/_delete_by_query",
+        },
+    ),
     "govern": _of(
         EVERY,
         REPEATS,

@@ -69,6 +69,7 @@ VALUES = {
     "CUSTODY_TRACES_TABLE": "traces",
     "CUSTODY_TRACE_DAYS": "30",
     "CUSTODY_IDEMPOTENCY_TABLE": "idempotency",
+    "CUSTODY_SUPERSEDED_RETENTION_DAYS": "30",
     "CUSTODY_BUCKET": "evidence",
     "CUSTODY_INDEX_PREFIX": "stack",
     "CUSTODY_OPENSEARCH_URL": "http://127.0.0.1:1",

@@ -160,7 +160,7 @@ def test_only_publication_may_sign_evidence_and_only_governance_policies() -> No
     }
 
 
-def test_only_what_lists_may_query_and_only_what_lists_heads_or_sources_an_index() -> None:
+def test_only_what_lists_may_query_and_only_what_lists_over_documents_an_index() -> None:
     querying = {
         name: rights["dynamodb:Query"]
         for name, rights in ROLES.items()
@@ -170,6 +170,7 @@ def test_only_what_lists_may_query_and_only_what_lists_heads_or_sources_an_index
         "documents": {"table/trust", "table/ledger", "table/ledger/index/gsi1", "table/work"},
         "accept": {"table/work"},
         "publish": {"table/work"},
+        "expire": {"table/work/index/gsi1"},
         "govern": {"table/trust", "table/trust/index/gsi1"},
     }
     assert not [name for name, rights in ROLES.items() if "dynamodb:Scan" in rights]

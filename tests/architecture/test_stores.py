@@ -29,9 +29,11 @@ KEPT_BY = {
 LOGS = "AWS::Logs::LogGroup"
 KEEPING_NOTHING = {
     "AWS::CloudWatch::Alarm",
+    "AWS::Events::Rule",
     "AWS::IAM::Role",
     "AWS::KMS::Key",
     "AWS::Lambda::EventSourceMapping",
+    "AWS::Lambda::Permission",
     "AWS::S3::BucketPolicy",
     "AWS::SQS::QueuePolicy",
     "AWS::Serverless::Api",
@@ -44,7 +46,7 @@ READING = {
     "acl_revisions", "find", "packaged_policies", "trust_changes", "chunk", "control", "count", "dimensions", "drop", "embed_passages",
     "embed_query", "erasure", "exists", "find_drops", "gate", "get", "head", "list_heads",
     "list_sources", "name", "new", "now", "open", "parse", "ping", "refresh", "rerank",
-    "reputation", "revision", "seal", "search", "sign", "source", "source_changes", "verification_key", "verify",
+    "reputation", "revision", "seal", "search", "superseded_through", "sign", "source", "source_changes", "verification_key", "verify",
     "page_secret", "trust_view", "version", "versions", "view",
 }  # fmt: skip
 EXAMPLES = {

@@ -36,6 +36,7 @@ NAME_PROPERTIES = {
     "AWS::SQS::Queue": "QueueName",
     "AWS::Logs::LogGroup": "LogGroupName",
     "AWS::CloudWatch::Alarm": "AlarmName",
+    "AWS::Events::Rule": "Name",
 }
 
 

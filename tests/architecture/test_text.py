@@ -14,7 +14,7 @@ from custody_local.paths import ROOT
 # In pieces, or this file would find itself.
 HOSTS = ["pypi" + r"\.org", "python" + r"hosted\.org", r"repo1?\." + "maven", "maven" + r"\.apache"]
 HOSTS += [r"maven\." + "org", "registry" + r"\.npmjs", "crates" + r"\.io"]
-HOMES = ["/" + "root/", "/" + "home/[a-z]", "/" + "Users/[a-z]", "/" + "work/"]
+HOMES = ["/" + "root/", "/" + "home/[a-z]", "/" + "Users/[a-z]", r"(?<!\w)/" + "work/"]
 EMULATORS = ["mini" + "stack", "local" + "stack", r"\bmo" + r"to\b"]
 
 

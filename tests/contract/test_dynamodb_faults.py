@@ -127,6 +127,20 @@ def _prepare_erased(ledger: DynamoLedger) -> None:
     _tombstone(ledger)
 
 
+def _prepare_superseded(ledger: DynamoLedger) -> None:
+    for _ in range(2):
+        publish(ledger)
+
+
+def _prepare_expired(ledger: DynamoLedger) -> None:
+    _prepare_superseded(ledger)
+    _expire(ledger)
+
+
+def _expire(ledger: DynamoLedger) -> object:
+    return ledger.expire(KEY, 1, through=LATER, at=LATER)
+
+
 def _tombstone(ledger: DynamoLedger) -> object:
     erasure = Erasure("erasure-1", KEY, 0, "asked", "user:ann", LATER)
     return ledger.tombstone(erasure, expected_revision=2)
@@ -176,6 +190,8 @@ WRITES: Mapping[str, tuple[Write, Write]] = {
     ),
     "flip_acl": (_prepare_narrowed, _flip_acl),
     "tombstone": (lambda ledger: publish(ledger), _tombstone),
+    "expire": (_prepare_superseded, lambda ledger: _expire(ledger)),
+    "let_go": (_prepare_expired, lambda ledger: ledger.let_go(KEY, 1)),
     "mark_erased": (_prepare_erased, lambda ledger: ledger.mark_erased(KEY, 1, at=LATER)),
     "put_source": (
         _prepare_nothing,
@@ -638,6 +654,51 @@ def test_documents_of_one_tenant_spread_over_partitions(stack: Fixture) -> None:
     assert len(items) == 80  # a head and a version each
     listings = {item["gsi1pk"]["S"] for item in items if "gsi1pk" in item}
     assert len(listings) == 8
+
+
+def listed(stack: Fixture) -> list[str]:
+    """Sort keys of the versions that the listing of superseded ones holds."""
+    return [
+        item["sk"]["S"]
+        for item in contents(stack)
+        if item.get("gsi1pk", {}).get("S", "").startswith("X#")
+    ]
+
+
+@pytest.mark.parametrize("ended", ["let_go", "mark_erased"])
+def test_only_versions_of_which_something_may_be_left_are_listed(
+    stack: Fixture, ended: str
+) -> None:
+    publish(stack.sound)
+    assert listed(stack) == []
+    publish(stack.sound)
+    _expire(stack.sound)
+    assert listed(stack) == ["V#000000000001"]
+    if ended == "let_go":
+        stack.sound.let_go(KEY, 1)
+    else:
+        erasure = Erasure("erasure-1", KEY, 0, "asked", "user:ann", LATER)
+        stack.sound.tombstone(erasure, expected_revision=4)
+        stack.sound.mark_erased(KEY, 1, at=LATER)
+    assert listed(stack) == []
+
+
+def test_a_listing_that_lags_behind_names_nothing_that_is_not_due(stack: Fixture) -> None:
+    _prepare_superseded(stack.sound)
+
+    def behind(call: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+        reply = call(**arguments)
+        if reply["Items"]:
+            _expire(stack.sound)
+            stack.sound.let_go(KEY, 1)
+        return reply
+
+    ledger, client = stack.faulty(query=repeat(behind))
+    assert list(ledger.superseded_through(LATER)) == []
+    read = [asked for method, asked in client.calls if method == "batch_get_item"]
+    assert [
+        each["ConsistentRead"] for asked in read for each in asked["RequestItems"].values()
+    ] == [True]
 
 
 def test_every_process_seals_positions_with_the_same_secret(stack: Fixture) -> None:

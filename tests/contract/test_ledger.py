@@ -854,6 +854,114 @@ def test_a_change_of_an_acl_that_lost_is_not_kept(ledger: Ledger) -> None:
     assert len(ledger.acl_revisions(KEY)) == 1
 
 
+# what was superseded, and how long it is kept
+
+
+def superseded(ledger: Ledger, key: DocumentKey = KEY, *, hours: int = 0) -> VersionRecord:
+    """The first of two versions, superseded so many hours after LATER."""
+    publish(ledger, key)
+    publish(ledger, key, at=LATER + timedelta(hours=hours))
+    return version_of(ledger, 1, key)
+
+
+def due(ledger: Ledger, through: datetime) -> set[tuple[str, int]]:
+    found = [(one.key.document_id, one.version) for one in ledger.superseded_through(through)]
+    assert len(found) == len(set(found))
+    return set(found)
+
+
+def test_what_was_superseded_is_listed_from_its_time_on(ledger: Ledger) -> None:
+    for name, hours in (("guide", 0), ("late", 1), ("zzz", 2)):
+        superseded(ledger, DocumentKey("acme", name), hours=hours)
+    superseded(ledger, DocumentKey("globex", "other"), hours=1)
+    accept(ledger, DocumentKey("acme", "waiting"))
+    publish(ledger, DocumentKey("acme", "live"))
+    tick = timedelta(microseconds=1)
+    assert due(ledger, LATER - tick) == set()
+    assert due(ledger, LATER) == {("guide", 1)}
+    assert due(ledger, LATER + timedelta(hours=1) - tick) == {("guide", 1)}
+    assert due(ledger, LATER + timedelta(hours=1)) == {("guide", 1), ("late", 1), ("other", 1)}
+    assert due(ledger, LATER + timedelta(days=1)) == {
+        ("guide", 1), ("late", 1), ("zzz", 1), ("other", 1),
+    }  # fmt: skip
+
+
+def test_one_that_was_overtaken_is_listed_from_when_it_was_let_in(ledger: Ledger) -> None:
+    for number in (1, 2):
+        ledger.accept(records.draft(KEY), expected_revision=number - 1)
+    for version in (2, 1):
+        flip(ledger, version_of(ledger, version))
+    assert version_of(ledger, 1).state is VersionState.SUPERSEDED
+    assert due(ledger, NOW) == {("guide", 1)}
+
+
+def test_an_expired_version_keeps_ids_digests_rights_and_times(ledger: Ledger) -> None:
+    former = superseded(ledger)
+    at = LATER + timedelta(days=30)
+    marked = ledger.expire(KEY, 1, through=LATER, at=at)
+    assert (
+        marked == version_of(ledger, 1) == replace(former, expired_at=at, title=None, metadata={})
+    )
+    assert ledger.expire(KEY, 1, through=LATER, at=at + timedelta(hours=1)) == marked
+    assert due(ledger, NOW - timedelta(days=999)) == {("guide", 1)}, "what was begun is due"
+    ledger.let_go(KEY, 1)
+    gone = version_of(ledger, 1)
+    assert gone == replace(
+        marked, raw=replace(former.raw, key="", size=0), chunks=None, sidecar=None
+    )
+    ledger.let_go(KEY, 1)
+    assert ledger.expire(KEY, 1, through=LATER, at=at) == version_of(ledger, 1) == gone
+    assert due(ledger, at) == set()
+    assert head_of(ledger).version == 2
+    assert [one.expired_at for one in ledger.versions(KEY).items] == [None, at]
+
+
+def test_only_a_superseded_version_that_is_due_expires(ledger: Ledger) -> None:
+    superseded(ledger, hours=1)
+    accept(ledger)
+    gone = DocumentKey("acme", "gone")
+    superseded(ledger, gone)
+    erase(ledger, key=gone)
+    for version in (1, 2):
+        ledger.mark_erased(gone, version, at=LATER)
+    for key, version in ((KEY, 1), (KEY, 2), (KEY, 3), (gone, 1), (gone, 2)):
+        before = version_of(ledger, version, key)
+        assert ledger.expire(key, version, through=LATER, at=LATER) == before
+        ledger.let_go(key, version)
+        assert version_of(ledger, version, key) == before
+    assert due(ledger, LATER + timedelta(days=1)) == {("guide", 1)}
+    with pytest.raises(NotFound):
+        ledger.expire(KEY, 9, through=LATER, at=LATER)
+
+
+def test_an_erasure_ends_what_was_expiring(ledger: Ledger) -> None:
+    superseded(ledger)
+    ledger.expire(KEY, 1, through=LATER, at=LATER)
+    erase(ledger)
+    ledger.mark_erased(KEY, 1, at=LATER)
+    erased = version_of(ledger, 1)
+    assert (erased.state, erased.expired_at) == (VersionState.ERASED, LATER)
+    assert due(ledger, LATER) == set()
+    ledger.let_go(KEY, 1)
+    assert version_of(ledger, 1) == erased
+
+
+def test_a_listing_of_more_than_a_page_is_gone_through_to_its_end(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("custody.adapters.dynamodb.retention._PAGE", 2)
+    keys = [DocumentKey("acme", f"d{number}") for number in range(30)]
+    for key in keys:
+        superseded(ledger, key)
+    found = set()
+    for record in ledger.superseded_through(LATER):
+        found.add(record.key)
+        ledger.expire(record.key, 1, through=LATER, at=LATER)
+        ledger.let_go(record.key, 1)
+    assert found == set(keys)
+    assert due(ledger, LATER) == set()
+
+
 # sources
 
 

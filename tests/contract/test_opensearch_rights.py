@@ -101,6 +101,12 @@ def _sweep(index: OpenSearchIndex) -> None:
     index.left(ACME, DOC)
 
 
+def _expire(index: OpenSearchIndex) -> None:
+    index.delete(ACME, DOC, version=1)
+    index.refresh([ACME])
+    index.left(ACME, DOC, 1)
+
+
 REFUSED = {"responses": [{"status": 400, "error": {"type": "x"}}, FOUND, FOUND]}
 NOTHING = {"responses": [ABSENT, ABSENT, NONE]}
 OTHERS = {"responses": [ABSENT, ABSENT, FOUND]}
@@ -129,6 +135,10 @@ def _sweeps() -> set[tuple[str, str]]:
     return calls_of(_sweep) | calls_of(_sweep, _mapping={}, _search=NONE)
 
 
+def _expires() -> set[tuple[str, str]]:
+    return calls_of(_expire) | calls_of(_expire, _mapping={}, _search=NONE)
+
+
 CALLED: dict[str, Callable[[], set[tuple[str, str]]]] = {
     "query": _searches,
     "gate": _searches,
@@ -137,6 +147,7 @@ CALLED: dict[str, Callable[[], set[tuple[str, str]]]] = {
     "health": lambda: calls_of(lambda index: index.ping()),
     "publish": _publishes,
     "propagate": _sweeps,
+    "expire": _expires,
 }
 METHODS = {
     "es:ESHttpGet": "GET",

@@ -19,7 +19,7 @@ def create_ledger(client: DynamoDBClient, prefix: str) -> None:
     create_table(client, f"{prefix}-trust", listed=("st",))
     create_table(client, f"{prefix}-revocations")
     create_table(client, f"{prefix}-ledger", listed=("st", "nm"))
-    create_table(client, f"{prefix}-work")
+    create_table(client, f"{prefix}-work", indexed=True)
 
 
 def delete_ledger(client: DynamoDBClient, prefix: str) -> None:
@@ -50,16 +50,21 @@ def ledger_on(
     return DynamoLedger(trust, lambda: revocations, ledger, work)
 
 
-def create_table(client: DynamoDBClient, name: str, *, listed: tuple[str, ...] = ()) -> None:
-    """``listed``: what its listing index projects; none where nothing is listed."""
-    keys = ("pk", "sk", "gsi1pk", "gsi1sk") if listed else ("pk", "sk")
+def create_table(
+    client: DynamoDBClient, name: str, *, listed: tuple[str, ...] = (), indexed: bool = False
+) -> None:
+    """``listed``: what its listing index projects; with ``indexed`` it has one that projects
+    nothing but keys."""
+    indexed = indexed or bool(listed)
+    keys = ("pk", "sk", "gsi1pk", "gsi1sk") if indexed else ("pk", "sk")
+    included = {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(listed)}
     index = {
         "IndexName": "gsi1",
         "KeySchema": [
             {"AttributeName": "gsi1pk", "KeyType": "HASH"},
             {"AttributeName": "gsi1sk", "KeyType": "RANGE"},
         ],
-        "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(listed)},
+        "Projection": included if listed else {"ProjectionType": "KEYS_ONLY"},
     }
     client.create_table(
         TableName=name,
@@ -69,7 +74,7 @@ def create_table(client: DynamoDBClient, name: str, *, listed: tuple[str, ...] =
             {"AttributeName": "pk", "KeyType": "HASH"},
             {"AttributeName": "sk", "KeyType": "RANGE"},
         ],
-        **({"GlobalSecondaryIndexes": [index]} if listed else {}),  # type: ignore[arg-type]  # a literal's type is wider
+        **({"GlobalSecondaryIndexes": [index]} if indexed else {}),  # type: ignore[arg-type]  # a literal's type is wider
     )
 
 

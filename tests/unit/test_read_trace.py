@@ -86,6 +86,35 @@ def test_a_newer_version_does_not_speak_for_the_one_that_was_shown(stored: Store
     assert {item.withheld for item in stored.again().evidence} == {"no-longer-live"}
 
 
+@pytest.mark.parametrize("files_left", [False, True])
+def test_a_version_that_has_expired_is_told_as_such(stored: Stored, files_left: bool) -> None:
+    stored.publish("leave", LEAVE, "Another second part.", version=2)
+    former = stored.world.ledger.version(stored.head.key, 1)
+    assert former is not None
+    stored.world.ledger.keep(
+        replace(
+            former,
+            state=VersionState.SUPERSEDED,
+            expired_at=NOW,
+            chunks=former.chunks if files_left else None,
+        )
+    )
+    found = stored.again(AUDITOR)
+    assert {item.withheld for item in found.evidence} == {"version-expired"}
+    assert set(texts(found)) == {None}
+    assert found.trace.gate.verdict is Verdict.ANSWERABLE
+
+
+def test_a_chunk_that_is_not_the_one_that_was_shown_is_not_shown_for_it(stored: Stored) -> None:
+    trace = stored.world.trace(stored.answer.answer_id)
+    first, *rest = trace.evidence
+    other = replace(first, chunk=replace(first.chunk, sha256="0" * 64))
+    stored.keep(replace(trace, evidence=(other, *rest)))
+    found = stored.again()
+    assert [item.withheld for item in found.evidence] == ["digest-changed", *(None for _ in rest)]
+    assert texts(found)[0] is None
+
+
 def test_an_auditor_sees_no_text_that_is_closed_to_them(stored: Stored) -> None:
     outsider = reader(
         "eve", groups=frozenset(), scopes=frozenset({"custody/read", "custody/audit"})

@@ -1,4 +1,4 @@
-"""up, down, status, token: the local stack."""
+"""up, down, status, expire, token: the local stack."""
 
 from __future__ import annotations
 
@@ -40,6 +40,10 @@ def up(
         int | None, typer.Option(min=0, max=65535, help="Port of OpenSearch; 0 takes a free one.")
     ] = None,
     model: Annotated[str, typer.Option(envvar="CUSTODY_MODEL", help="Embedding model.")] = "minilm",
+    superseded_retention_days: Annotated[
+        int,
+        typer.Option(min=0, max=36500, help="Days that superseded versions are kept; 0: for ever."),
+    ] = 0,
     as_json: Json = False,
 ) -> None:
     """Start the whole service on this machine and leave it running."""
@@ -52,6 +56,7 @@ def up(
             endpoint=endpoint,
             port=port,
             opensearch_port=opensearch_port,
+            superseded_retention_days=superseded_retention_days,
         )
     )
     _tell(started, as_json=as_json)
@@ -73,6 +78,22 @@ def status(ctx: typer.Context, *, as_json: Json = False) -> int:
     found = wired(ctx).local_stack().status()
     _tell(found, as_json=as_json)
     return 0 if found.running else NO
+
+
+@command
+def expire(ctx: typer.Context, *, as_json: Json = False) -> None:
+    """Let go at once of the superseded versions whose time is over, in the local stack."""
+    stack = wired(ctx).local_stack()
+    found = stack.status()
+    if not found.running:
+        raise not_running(found.problems)
+    done = stack.expire()
+    if as_json:
+        output.show_json({"expired": done.expired, "unfinished": done.unfinished})
+        return
+    output.note(f"Superseded versions that were let go: {done.expired}.")
+    if done.unfinished:
+        output.note("More of them are due: run it again.")
 
 
 @command

@@ -34,7 +34,8 @@ class                  status  codes
                                policy-unavailable,
                                model-unavailable, store-unavailable, queue-unavailable,
                                trace-unavailable, idempotency-unavailable, signer-unavailable,
-                               issuer-unavailable, parser-unavailable, erasure-partial
+                               issuer-unavailable, parser-unavailable, erasure-partial,
+                               expiry-partial
 ``NoControlItem``      503     policy-unavailable. An Unavailable: nothing has been deployed yet
 ``Rejected``           —       a drop or a version that can't become a document; the code goes to
                                its record and to the reject record: rejected, type-not-supported,

@@ -45,6 +45,12 @@ class TraceSettings(_Group):
     trace_days: int = Field(default=30, ge=1, le=3650)
 
 
+class RetentionSettings(_Group):
+    """Days that a superseded version is kept; 0 keeps it for ever."""
+
+    superseded_retention_days: int = Field(default=0, ge=0, le=36500)
+
+
 class IdempotencySettings(_Group):
     idempotency_table: Name
 
@@ -242,6 +248,7 @@ SETTINGS_OF_FUNCTION: dict[str, tuple[type[_Group], ...]] = {
         EraseQueueSettings,
     ),
     "propagate": (LedgerSettings, WorkSettings, BucketSettings, IndexSettings),
+    "expire": (WorkSettings, BucketSettings, IndexSettings, RetentionSettings),
     "govern": (
         PrincipalSettings,
         TrustSettings,

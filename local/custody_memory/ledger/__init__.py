@@ -7,6 +7,7 @@ from custody_memory.ledger.erasures import MemoryErasures
 from custody_memory.ledger.ingestion import MemoryIngestion
 from custody_memory.ledger.pages import MemoryPageSecrets
 from custody_memory.ledger.publication import MemoryPublication
+from custody_memory.ledger.retention import MemoryRetention
 from custody_memory.ledger.sources import MemorySources
 from custody_memory.ledger.view import MemoryView
 
@@ -20,6 +21,7 @@ class MemoryLedger(
     MemoryIngestion,
     MemoryPublication,
     MemoryErasures,
+    MemoryRetention,
     MemoryPageSecrets,
 ):
     def mark_layout(self) -> None:

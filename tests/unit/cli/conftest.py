@@ -10,12 +10,13 @@ from typing import Any, Protocol
 import pytest
 from typer.testing import CliRunner, Result
 
-from custody_cli.local import LocalStatus
+from custody_cli.local import LocalExpiry, LocalStatus
 from custody_cli.main import app
 from custody_cli.wiring import Wiring
 from tests.support.fake_api import BUCKET, FakeApi
 
 STOPPED = LocalStatus(running=False)
+NOTHING_DUE = LocalExpiry(expired=0, unfinished=False)
 STARTED = LocalStatus(running=True, api_url="http://127.0.0.1:1/v1")
 
 
@@ -36,6 +37,7 @@ class FakeStack:
     minted: list[dict[str, Any]] = field(default_factory=list)
     asked: dict[str, Any] = field(default_factory=dict)
     raises: Exception | None = None
+    expiry: LocalExpiry = NOTHING_DUE
 
     def up(
         self,
@@ -45,10 +47,12 @@ class FakeStack:
         endpoint: str | None,
         port: int | None,
         opensearch_port: int | None,
+        superseded_retention_days: int,
     ) -> LocalStatus:
         if self.raises is not None:
             raise self.raises
         self.asked = {"index": index, "model": model, "endpoint": endpoint, "port": port}
+        self.asked["superseded_retention_days"] = superseded_retention_days
         self.found = self.started
         return self.started
 
@@ -58,6 +62,9 @@ class FakeStack:
 
     def status(self) -> LocalStatus:
         return self.found
+
+    def expire(self) -> LocalExpiry:
+        return self.expiry
 
     def token(
         self, *, tenant: str, subject: str, groups: Collection[str], scopes: Collection[str]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from custody_cli.local import LocalStatus
+from custody_cli.local import LocalExpiry, LocalStatus
 from custody_cli.main import app
 from custody_local import endpoints
 from custody_local.errors import BadEndpoint, LocalStackError, PortTaken
@@ -26,7 +26,34 @@ def test_up_starts_what_was_asked_for_and_tells_where_it_is(
         "model": "minilm",
         "endpoint": None,
         "port": 0,
+        "superseded_retention_days": 0,
     }
+
+
+def test_up_says_how_long_superseded_versions_are_kept(
+    no_stack: FakeStack, run: Run, run_json: RunJson
+) -> None:
+    assert run_json("up", "--superseded-retention-days", "30")[0] == 0
+    assert no_stack.asked["superseded_retention_days"] == 30
+    assert run("up", "--superseded-retention-days", "-1").exit_code == 2
+
+
+def test_expire_says_how_many_versions_were_let_go(
+    stack: FakeStack, run: Run, run_json: RunJson
+) -> None:
+    stack.expiry = LocalExpiry(expired=7, unfinished=True)
+    assert run_json("expire") == (0, {"expired": 7, "unfinished": True})
+    told = run("expire")
+    assert "7" in told.stderr
+    assert "run it again" in told.stderr
+    stack.expiry = LocalExpiry(expired=7, unfinished=False)
+    assert "run it again" not in run("expire").stderr
+
+
+def test_expire_needs_a_stack(no_stack: FakeStack, run: Run) -> None:
+    result = run("expire")
+    assert result.exit_code == 2
+    assert "custody up" in result.stderr
 
 
 def test_up_goes_to_the_endpoint_that_is_named(no_stack: FakeStack, run_json: RunJson) -> None:

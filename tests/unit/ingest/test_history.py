@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
@@ -134,6 +135,32 @@ def test_a_version_that_can_still_be_found_among_the_live_ones_is_tried_again(
             world.work()
     world.clean_up_superseded(CleanupJob(GUIDE, 1))
     assert [entry.text for entry in world.index.visible()] == ["two"]
+
+
+def test_a_move_that_broke_off_leaves_nothing_of_a_version_that_was_erased_meanwhile(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.post_document(WRITER, request(text="secret"))
+    world.while_waiting = lambda: None
+    world.post_document(WRITER, request(text="next"))
+    moves: list[CleanupJob] = []
+    world.queue.drain(dict.fromkeys(KINDS, world.handle) | {CleanupJob: moves.append})
+    put = world.index.put
+
+    def killed(space: Space, entries: Sequence[IndexEntry]) -> None:
+        world.erasures.request(WRITER, ErasureRequest("guide", "asked"))
+        world.work()
+        put(space, entries)
+        world.index.refresh([space])
+        raise Crash("after put")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(world.index, "put", killed)
+        with pytest.raises(Crash):
+            world.handle(moves[0])
+    assert past(world)
+    world.handle(moves[0])
+    assert past(world) == []
 
 
 def test_an_erasure_reaches_the_history(world: World) -> None:

@@ -286,6 +286,11 @@ class EnvironmentLimits:
         return timedelta(days=self._env(env.TraceSettings).trace_days)
 
     @property
+    def superseded_retention(self) -> timedelta | None:
+        days = self._env(env.RetentionSettings).superseded_retention_days
+        return timedelta(days=days) if days else None
+
+    @property
     def leg_weights(self) -> Mapping[Leg, float]:
         given = self._env(env.RankingSettings).leg_weights
         unknown = sorted(given.keys() - set(Leg))

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from custody.application.erasure.expire_superseded import ExpireSuperseded
     from custody.application.erasure.propagate import PropagateErasure
     from custody.application.erasure.request import Erasures
     from custody.application.erasure.tombstone import Tombstone
@@ -299,6 +300,15 @@ class Service:
             ledger=ports.erasures, objects=ports.objects, index=ports.index, clock=ports.clock
         )
         return PropagateErasure(places, ports.erasures, ports.clock)
+
+    @cached_property
+    def expire_superseded(self) -> ExpireSuperseded:
+        from custody.application.erasure.expire_superseded import ExpireSuperseded
+
+        ports = self._ports
+        return ExpireSuperseded(
+            ports.work, ports.objects, ports.index, ports.clock, self._limits.superseded_retention
+        )
 
     # --- governance -------------------------------------------------------------------------------
 

@@ -293,7 +293,8 @@ class Inspection:
 @dataclass(frozen=True, slots=True)
 class VersionRecord:
     """One version of a document, from acceptance to its end. It was live from ``published_at`` on,
-    until ``superseded_at``: by the flips' own times, and by that of the erasure's request."""
+    until ``superseded_at``: by the flips' own times, and by that of the erasure's request. From
+    ``expired_at`` on nothing of its content is kept (``domain/ledger/retention``)."""
 
     key: DocumentKey
     version: int
@@ -329,6 +330,7 @@ class VersionRecord:
     published_at: datetime | None = None
     superseded_at: datetime | None = None
     acl_kept: bool = False  # the document's own ACL: the version brought none
+    expired_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,13 +26,15 @@ both    mark           ``LAYOUT``                          ``LAYOUT``
 
 Heads and sources are listed through the index ``gsi1`` of their table: ``gsi1pk`` names tenant and
 shard, ``gsi1sk`` orders by source and document; it needs ``st`` (state) and, for heads, ``nm``
-(name) projected, and nothing else.
+(name) projected, and nothing else. Versions that were superseded are listed as long as something
+of them may be kept: ``gsi1pk`` names the shard, ``gsi1sk`` orders by when they were superseded.
 """
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from custody.domain.model import DocumentKey, SourceKey
 
@@ -156,6 +158,20 @@ def head_shard(key: DocumentKey) -> int:
 
 def head_listing(tenant: str, shard: int) -> str:
     return f"H#{tenant}#{shard}"
+
+
+def superseded_listing(shard: int) -> str:
+    """Of all tenants: whoever goes through it goes through all of it."""
+    return f"X#{shard}"
+
+
+LEAVING = "!"
+"""Where a version stands that is marked: before every time."""
+
+
+def superseded_position(since: datetime) -> str:
+    """Of one length, so that text is ordered as time is."""
+    return since.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def source_listing(tenant: str) -> str:

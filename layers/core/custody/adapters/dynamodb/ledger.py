@@ -17,6 +17,7 @@ from custody.adapters.dynamodb.ingestion import DynamoAdmissions, DynamoSteps
 from custody.adapters.dynamodb.marks import DynamoMarks
 from custody.adapters.dynamodb.pages import DynamoPageSecrets
 from custody.adapters.dynamodb.publication import DynamoNarrowing, DynamoPublication
+from custody.adapters.dynamodb.retention import DynamoRetention
 from custody.adapters.dynamodb.sources import DynamoSources
 from custody.adapters.dynamodb.trust import DynamoGovernance
 from custody.adapters.dynamodb.view import DynamoView
@@ -42,7 +43,7 @@ class DynamoHeads(DynamoView, DynamoHeadListing, DynamoNarrowing, DynamoTombston
         marks.ping(self._ledger)
 
 
-class DynamoWork(DynamoSteps, DynamoHistory, DynamoDrops):
+class DynamoWork(DynamoSteps, DynamoHistory, DynamoRetention, DynamoDrops):
     """``Work``."""
 
     def __init__(self, work: Table) -> None:
@@ -72,6 +73,7 @@ class DynamoLedger(
     DynamoPublication,
     DynamoTombstones,
     DynamoErasures,
+    DynamoRetention,
     DynamoDrops,
     DynamoMarks,
 ):

@@ -12,7 +12,7 @@ from custody.adapters.dynamodb.calls import Item, Table
 from custody.adapters.dynamodb.layout import Key
 from custody.adapters.dynamodb.writes import Row
 from custody.domain.intake.sidecar import SUFFIX as SIDECAR_SUFFIX
-from custody.domain.ledger import transitions
+from custody.domain.ledger import retention, transitions
 from custody.domain.ledger.acl_history import AclRevision
 from custody.domain.ledger.drops import Drop
 from custody.domain.ledger.erasures import Erasure
@@ -146,14 +146,22 @@ def head_rows(table: Table, head: Head, revision: AclRevision) -> tuple[Row, Row
 def version_row(table: Table, record: VersionRecord, expected: int) -> Row:
     body = codec.dump(replace(record, parts_done=frozenset()))
     attributes = {"st": {"S": record.state.value}, "total": {"N": str(record.parts_total)}}
-    erased = record.state is VersionState.ERASED
+    gone: tuple[str, ...] = ("parts", "model") if record.state is VersionState.ERASED else ()
+    since = retention.kept_since(record)
+    if since is not None:
+        shard = layout.head_shard(record.key)
+        attributes["gsi1pk"] = {"S": layout.superseded_listing(shard)}
+        position = layout.superseded_position(since)
+        attributes["gsi1sk"] = {"S": position if record.expired_at is None else layout.LEAVING}
+    else:
+        gone += ("gsi1pk", "gsi1sk")
     return Row(
         table,
         layout.version(record.key, record.version),
         body,
         expected,
         attributes,
-        remove=("parts", "model") if erased else (),
+        remove=gone,
     )
 
 

@@ -37,25 +37,28 @@ class CleanUpSuperseded:
     index: WritableIndex
 
     def __call__(self, job: CleanupJob) -> None:
-        """Raw bytes, chunks and vectors of earlier versions stay in the bucket. A version that is
-        live or on its way is never touched, however late the job comes. Raises
-        Unavailable(index-unavailable) while a search can still find the version among the live
-        ones, IntegrityError(index-incomplete) while the history does not show all of it."""
+        """Touches no object. A version that is live or on its way is never touched, however late
+        the job comes; of one that was erased or has expired nothing is kept, nor of an earlier
+        delivery's move that broke off. Raises Unavailable(index-unavailable) while a search can
+        still find the version where it should not, IntegrityError(index-incomplete) while the
+        history does not show all of it."""
         record = self.ledger.version(job.key, job.version)
         head = self.ledger.head(job.key)
         if record is None or (head is not None and head.version == job.version):
             return
         if record.state in (VersionState.PENDING, VersionState.ACTIVE):
             return
-        if _has_a_past(record):
-            self._keep(record)
-        live = Space.of(job.key)
-        self.index.delete(live, job.key, version=job.version)
-        self.index.refresh((live,))
-        if self.index.left(live, job.key, job.version) != 0:
+        live, past = Space.of(job.key), Space.history_of(job.key)
+        kept = _has_a_past(record) and self._keep(record)
+        spaces = (live,) if kept else (live, past)
+        for space in spaces:
+            self.index.delete(space, job.key, version=job.version)
+        self.index.refresh(spaces)
+        if any(self.index.left(space, job.key, job.version) for space in spaces):
             raise Unavailable("A superseded version can still be found.", code="index-unavailable")
 
-    def _keep(self, record: VersionRecord) -> None:
+    def _keep(self, record: VersionRecord) -> bool:
+        """False where it was erased or has expired meanwhile."""
         key, past = record.key, Space.history_of(record.key)
         source = self.ledger.source(SourceKey(key.tenant, record.source_id))
         head = self.ledger.head(key)
@@ -66,7 +69,7 @@ class CleanUpSuperseded:
             vectors = read_every_vector(self.objects, record)
         except (NotFound, IntegrityError):
             if self._is_over(key, record.version):
-                return
+                return False
             raise
         revision = record.model_revision or ""
         acl = wanted_acl(head)
@@ -77,9 +80,7 @@ class CleanUpSuperseded:
         self.index.set_acl(past, key, None, acl)
         self.index.refresh((past,))
         if self._is_over(key, record.version):
-            self.index.delete(past, key, version=record.version)
-            self.index.refresh((past,))
-            return
+            return False
         found = self.index.count(past, key, record.version, model_revision=revision)
         if found != record.chunk_count:
             raise IntegrityError(
@@ -90,9 +91,10 @@ class CleanUpSuperseded:
         if after is not None and after.version > 0 and wanted_acl(after) != acl:
             self.index.set_acl(past, key, None, wanted_acl(after))
             self.index.refresh((past,))
+        return True
 
     def _is_over(self, key: DocumentKey, version: int) -> bool:
-        """Erased meanwhile: then nothing of it is kept."""
+        """Erased or expired meanwhile: then nothing of it is kept."""
         again = self.ledger.version(key, version)
         head = self.ledger.head(key)
         erased_through = head.erased_through if head is not None else 0
@@ -104,4 +106,5 @@ def _has_a_past(record: VersionRecord) -> bool:
         record.state is VersionState.SUPERSEDED
         and record.published_at is not None
         and record.superseded_at is not None
+        and record.expired_at is None
     )

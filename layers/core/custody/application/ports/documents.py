@@ -6,7 +6,7 @@ revision is not the stored one and our own earlier write isn't the reason.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -156,6 +156,28 @@ class AclPublication(Protocol):
         at: datetime,
     ) -> Head | None:
         """Step two: the signed ACL takes force, ``narrowed_to`` goes. None when overtaken."""
+        ...
+
+
+class Retention(VersionReads, Protocol):
+    """What is kept of superseded versions (``domain/ledger/retention``). Touches version records
+    alone."""
+
+    def superseded_through(self, through: datetime) -> Iterator[VersionRecord]:
+        """Those of which something may be left and that were superseded up to ``through``, or are
+        marked already; in no order, read page by page as they are asked for. The listing may lag
+        behind by moments; each record is as the ledger has it when its page is read."""
+        ...
+
+    def expire(
+        self, key: DocumentKey, version: int, *, through: datetime, at: datetime
+    ) -> VersionRecord:
+        """Mark a version that was superseded up to ``through``, and no other one. Returns the
+        record as it is after it. Idempotent."""
+        ...
+
+    def let_go(self, key: DocumentKey, version: int) -> None:
+        """Nothing of an expired version is left. Idempotent."""
         ...
 
 

@@ -18,6 +18,7 @@ from custody.application.ports.documents import (
     Narrowing,
     Publication,
     Rejections,
+    Retention,
     VersionHistory,
     VersionReads,
     VersionSteps,
@@ -48,7 +49,7 @@ class Heads(LedgerReads, HeadReads, HeadListing, AclHistory, Narrowing, Tombston
     def ping(self) -> None: ...
 
 
-class Work(VersionHistory, VersionSteps, DropLedger, DropListing, Protocol):
+class Work(VersionHistory, VersionSteps, Retention, DropLedger, DropListing, Protocol):
     """Versions and drops, without what they make live."""
 
     def ping(self) -> None: ...

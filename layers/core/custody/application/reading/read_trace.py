@@ -19,7 +19,7 @@ from custody.application.reading.evidence_check import EvidenceCheck, Verified
 from custody.application.reading.trace import AnswerTrace, ChunkRef
 from custody.application.reading.trace_codec import decode
 from custody.domain.index.candidates import IndexEntry
-from custody.domain.model import Chunk, DocumentKey, LedgerView, Principal, Scope
+from custody.domain.model import Chunk, DocumentKey, LedgerView, Principal, Scope, VersionRecord
 from custody.domain.provenance import identifiers, merkle
 from custody.domain.provenance.canonical import leaf_bytes
 from custody.domain.text.question import feedback_words
@@ -118,7 +118,7 @@ class ReadTrace:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """One reader at one time. Each version's chunks are fetched once."""
+    """One reader at one time. Each version's record and chunks are fetched once."""
 
     ledger: VersionReads
     objects: ObjectStore
@@ -127,17 +127,25 @@ class _Reading:
     principal: Principal
     now: datetime
     files: dict[tuple[DocumentKey, int], Sequence[Chunk]] = field(default_factory=dict)
+    records: dict[tuple[DocumentKey, int], VersionRecord | None] = field(default_factory=dict)
 
     def __call__(self, chunk: ChunkRef) -> Reread:
         entry = self._entry(chunk)
         if entry is None:
-            return Reread(None, "no-longer-live")
+            return Reread(None, self._why_gone(chunk))
         (finding,) = self.check([entry], self.view, self.principal, now=self.now)
         if finding.verified is None:
             return Reread(None, finding.why)
         if finding.verified.sha256 != chunk.sha256:
             return Reread(None, "digest-changed")
         return Reread(finding.verified, None)
+
+    def _why_gone(self, chunk: ChunkRef) -> str:
+        """Of a chunk that can't be read: whether its version is kept no longer."""
+        record = self._record(chunk.key, chunk.version)
+        if record is not None and record.expired_at is not None:
+            return "version-expired"
+        return "no-longer-live"
 
     def _entry(self, wanted: ChunkRef) -> IndexEntry | None:
         """The chunk with its proof, from the stored chunks. None when that version is not live or
@@ -180,8 +188,13 @@ class _Reading:
             self.files[key, version] = self._read(key, version)
         return self.files[key, version]
 
+    def _record(self, key: DocumentKey, version: int) -> VersionRecord | None:
+        if (key, version) not in self.records:
+            self.records[key, version] = self.ledger.version(key, version)
+        return self.records[key, version]
+
     def _read(self, key: DocumentKey, version: int) -> Sequence[Chunk]:
-        record = self.ledger.version(key, version)
+        record = self._record(key, version)
         if record is None or record.chunks is None:
             return ()
         try:

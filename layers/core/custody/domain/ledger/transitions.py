@@ -136,9 +136,11 @@ def check_part(record: VersionRecord, part: int, model_revision: str) -> None:
 
 
 def keeps_nothing(record: VersionRecord) -> bool:
-    """Erased or rejected for good: what a step wrote for it all the same is to be taken back. The
-    files of a version that became live meanwhile are its evidence, also once it is superseded."""
-    return record.state in (VersionState.ERASED, VersionState.REJECTED)
+    """Erased, rejected for good or expired: what a step wrote for it all the same is to be taken
+    back. The files of a version that became live meanwhile are its evidence, also once it is
+    superseded."""
+    over = record.state in (VersionState.ERASED, VersionState.REJECTED)
+    return over or record.expired_at is not None
 
 
 def part_done(record: VersionRecord, part: int, model_revision: str) -> VersionRecord | None:
@@ -390,6 +392,7 @@ def stripped(
         statement_id=record.statement_id,
         published_at=record.published_at,
         superseded_at=_ended(record, at),
+        expired_at=record.expired_at,
         inspection=Inspection(content_hash=record.inspection.content_hash)
         if record.inspection
         else None,

@@ -55,6 +55,7 @@ class DocumentVersionReply(Schema):
     reasons: list[str]
     accepted_at: Timestamp | None
     published_at: Timestamp | None
+    expired_at: Timestamp | None
 
 
 class DocumentWithVersionsReply(DocumentReply):
@@ -119,4 +120,5 @@ def _version(record: VersionRecord) -> DocumentVersionReply:
         reasons=list(record.reasons),
         accepted_at=record.accepted_at,
         published_at=record.published_at,
+        expired_at=record.expired_at,
     )

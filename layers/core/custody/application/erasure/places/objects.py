@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from custody.application.ports import ObjectStore
 from custody.domain.ledger.erasures import Erasure
+from custody.domain.model import DocumentKey
 from custody.domain.storage import object_keys
 from custody.errors import Unavailable
 
@@ -16,6 +17,18 @@ def delete_every_version(objects: ObjectStore, key: str) -> None:
     objects.delete_object(key)
     if objects.delete_object(key) != 0:
         raise Unavailable("An object is left.", code="store-unavailable")
+
+
+def erase_raw(objects: ObjectStore, key: DocumentKey, version: int) -> None:
+    delete_every_version(objects, object_keys.raw(key, version))
+
+
+def erase_folder(objects: ObjectStore, kind: str, key: DocumentKey, version: int) -> None:
+    """``kind``: as in ``object_keys.folder``, where each version has a folder of its own."""
+    prefix = f"{object_keys.folder(kind, key)}{version}/"
+    objects.delete(prefix)
+    if objects.exists(prefix):
+        raise Unavailable("Objects are left.", code="store-unavailable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +41,13 @@ class RawObjects:
 
     def erase(self, erasure: Erasure) -> str | None:
         for version in range(1, erasure.through_version + 1):
-            delete_every_version(self.objects, object_keys.raw(erasure.key, version))
+            erase_raw(self.objects, erasure.key, version)
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class VersionFolders:
-    """``kind``: as in ``object_keys.folder``, where each version has a folder of its own."""
+    """``kind``: as ``erase_folder`` takes it."""
 
     objects: ObjectStore
     kind: str
@@ -48,8 +61,5 @@ class VersionFolders:
 
     def erase(self, erasure: Erasure) -> str | None:
         for version in range(1, erasure.through_version + 1):
-            prefix = f"{object_keys.folder(self.kind, erasure.key)}{version}/"
-            self.objects.delete(prefix)
-            if self.objects.exists(prefix):
-                raise Unavailable("Objects are left.", code="store-unavailable")
+            erase_folder(self.objects, self.kind, erasure.key, version)
         return None
