@@ -1,4 +1,4 @@
-"""Sources, keys, policies and access: what governs, changed at the next read."""
+"""Sources, keys, policies, access and indices: what governs, changed at the next read."""
 
 from __future__ import annotations
 
@@ -8,6 +8,13 @@ from custody.bootstrap import Service
 from custody.domain.model import Scope, Source
 from custody.http import Api, Reply, Request
 from custody.http.idempotent import GUARDED_HEADERS, WRITE_HEADERS, etag, if_match, once
+from custody.http.schemas.indices import (
+    IndexReply,
+    IndicesReply,
+    RebuildBody,
+    index_reply,
+    indices_reply,
+)
 from custody.http.schemas.keys import (
     KeyReply,
     KeysReply,
@@ -257,6 +264,51 @@ def roll_back_policy(service: Service, request: Request[None, None]) -> Reply:
         request,
         lambda: Reply(policy_reply(service.policies.roll_back(request.principal, name))),
     )
+
+
+@api.endpoint(
+    "GET",
+    "/indexes",
+    scopes=(Scope.GOVERN, Scope.AUDIT),
+    summary="The tenant's indices: built, served, retiring, with their signed statements.",
+    replies={200: IndicesReply},
+)
+def list_indices(service: Service, request: Request[None, None]) -> Reply:
+    return Reply(indices_reply(service.indices.show(request.principal)))
+
+
+@api.endpoint(
+    "POST",
+    "/indexes/rebuild",
+    scopes=(Scope.GOVERN,),
+    summary="Build the tenant's indices anew, beside those that are served.",
+    request=RebuildBody,
+    headers=WRITE_HEADERS,
+    replies={202: IndicesReply},
+)
+def rebuild_indices(service: Service, request: Request[RebuildBody, None]) -> Reply:
+    def run() -> Reply:
+        begun = service.indices.rebuild(request.principal, model=request.body.model)
+        return Reply(indices_reply(begun), 202)
+
+    return once(service, request, run)
+
+
+@api.endpoint(
+    "DELETE",
+    "/indexes/{id}",
+    scopes=(Scope.GOVERN,),
+    summary="Give up an index that is being built, or retire one of a former model.",
+    headers=WRITE_HEADERS,
+    replies={202: IndexReply},
+)
+def drop_index(service: Service, request: Request[None, None]) -> Reply:
+    def run() -> Reply:
+        return Reply(
+            index_reply(service.indices.drop(request.principal, request.parameters["id"])), 202
+        )
+
+    return once(service, request, run)
 
 
 handler = api.handler(bootstrap.service)

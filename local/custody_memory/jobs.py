@@ -11,18 +11,26 @@ from custody.domain.jobs import Job
 
 
 class MemoryJobs:
-    """``sent`` keeps every job ever sent; ``pending`` those not yet drained."""
+    """``sent`` keeps every job ever sent; ``pending`` those not yet drained. A job with a delay waits
+    for ``release``."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._pending: deque[Job] = deque()
+        self._delayed: deque[Job] = deque()
         self._sent: list[Job] = []
 
-    def send(self, jobs: Iterable[Job]) -> None:
+    def send(self, jobs: Iterable[Job], *, delay_seconds: int = 0) -> None:
         batch = list(jobs)
         with self._lock:
-            self._pending.extend(batch)
+            (self._delayed if delay_seconds else self._pending).extend(batch)
             self._sent.extend(batch)
+
+    def release(self) -> None:
+        """The time is over that any job was held back for."""
+        with self._lock:
+            self._pending.extend(self._delayed)
+            self._delayed.clear()
 
     @property
     def sent(self) -> tuple[Job, ...]:

@@ -12,8 +12,10 @@ from custody.adapters.ecdsa_verifier import EcdsaVerifier
 from custody.adapters.packaged_policies import packaged_policies
 from custody.adapters.system_clock import RandomIdentifiers, SystemClock
 from custody.application.idempotency import Idempotency
+from custody.application.indexing.pace import BuildPace
 from custody.application.ports import (
     Authorizer,
+    Builds,
     Chunker,
     Clock,
     Embedder,
@@ -21,12 +23,14 @@ from custody.application.ports import (
     EvidenceIndex,
     Heads,
     Identifiers,
+    IndexWork,
     Jobs,
     Judge,
     Ledger,
     ObjectStore,
     Parser,
     PolicyStore,
+    RebuildableIndex,
     Reranker,
     Rewriter,
     Signer,
@@ -39,6 +43,7 @@ from custody.domain.model import Leg
 from custody.domain.ranking.rewriting import MAX_REWRITES, rewrite
 from custody.domain.ranking.sufficiency import judge
 from custody.errors import ConfigurationError
+from custody_memory.builds import MemoryBuilds
 from custody_memory.jobs import MemoryJobs
 from custody_memory.ledger import MemoryLedger
 from custody_memory.objects import MemoryObjects
@@ -48,7 +53,8 @@ from custody_memory.traces import MemoryTraces
 
 @dataclass(kw_only=True)
 class MemoryPorts:
-    """``signers``: by purpose. ``idempotency`` and ``authorizer``: where a test calls for them."""
+    """``signers``: by purpose. ``given_rebuildable``: the same index, where it can be built anew.
+    ``idempotency`` and ``authorizer``: where a test calls for them."""
 
     index: EvidenceIndex
     embedder: Embedder
@@ -58,6 +64,7 @@ class MemoryPorts:
     clock: Clock = field(default_factory=SystemClock)
     identifiers: Identifiers = field(default_factory=RandomIdentifiers)
     ledger: Ledger = field(default_factory=MemoryLedger)
+    builds: Builds = field(default_factory=MemoryBuilds)
     queue: Jobs = field(default_factory=MemoryJobs)
     policies: PolicyStore = field(default_factory=MemoryPolicies)
     verifier: Verifier = field(default_factory=EcdsaVerifier)
@@ -66,6 +73,8 @@ class MemoryPorts:
     judge: Judge = judge
     rewriter: Rewriter = rewrite
     pause: Callable[[float], None] = time.sleep
+    other_embedder: Embedder | None = None
+    given_rebuildable: RebuildableIndex | None = None
     given_objects: ObjectStore | None = None
     given_traces: TraceStore | None = None
     given_idempotency: Idempotency | None = None
@@ -90,6 +99,16 @@ class MemoryPorts:
     @property
     def erasures(self) -> ErasureWork:
         return self.ledger
+
+    @property
+    def index_work(self) -> IndexWork:
+        return self.ledger
+
+    @property
+    def rebuildable(self) -> RebuildableIndex:
+        if self.given_rebuildable is None:
+            raise ConfigurationError("The index of these ports can't be built anew.")
+        return self.given_rebuildable
 
     @property
     def idempotency(self) -> Idempotency:
@@ -125,3 +144,4 @@ class FixedLimits:
     superseded_retention: timedelta | None = None
     leg_weights: Mapping[Leg, float] = field(default_factory=lambda: dict.fromkeys(Leg, 1.0))
     max_rewrites: int = MAX_REWRITES
+    build_pace: BuildPace = field(default_factory=BuildPace)

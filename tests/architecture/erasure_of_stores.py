@@ -23,7 +23,7 @@ class Store:
 
 _QUEUES = tuple(
     f"queue/{kind}{end}"
-    for kind in ("ingest", "parse", "embed", "publish", "erase")
+    for kind in ("ingest", "parse", "embed", "publish", "erase", "rebuild")
     for end in ("", "-dlq")
 )
 
@@ -101,6 +101,11 @@ STORES = (
         ("port/Idempotency", "table/idempotency"),
         exempt="The replies of writes hold ids, digests, states, signals and access terms, never a "
         "title or text. They expire after 24 hours.",
+    ),
+    Store(
+        ("port/Builds", "item/build", "table/builds"),
+        exempt="It names the documents of the batch that a builder writes at the moment, by id, and "
+        "digests, counts and times of an index. An erasure reads it, and waits for the batch.",
     ),
     Store(
         ("port/Jobs", *_QUEUES),

@@ -64,6 +64,10 @@ def test_only_the_settings_read_the_environment() -> None:
 VALUES = {
     "CUSTODY_TRUST_TABLE": "trust",
     "CUSTODY_REVOCATIONS_TABLE": "revocations",
+    "CUSTODY_BUILDS_TABLE": "builds",
+    "CUSTODY_REBUILD_QUEUE_URL": "https://sqs.example/rebuild",
+    "CUSTODY_INDEX_KEY_ARN": "arn:aws:kms:us-east-1:0:key/index",
+    "CUSTODY_OTHER_MODEL": "",
     "CUSTODY_LEDGER_TABLE": "ledger",
     "CUSTODY_WORK_TABLE": "work",
     "CUSTODY_TRACES_TABLE": "traces",
@@ -122,6 +126,11 @@ class PortsWithoutModel(EnvironmentPorts):
     def chunker(self) -> Chunker:
         assert self._env(settings.ModelSettings).model
         return BlockChunker()
+
+    @property
+    def other_embedder(self) -> Embedder | None:
+        assert not self._env(settings.OtherModelSettings).other_model
+        return None
 
     @property
     def embedder(self) -> Embedder:

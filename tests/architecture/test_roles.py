@@ -142,7 +142,7 @@ def test_what_meets_hostile_bytes_or_vectors_writes_no_head() -> None:
 
 def test_no_record_is_deleted_and_none_replaced_whole() -> None:
     """What is erased is stripped, on the revision that was read."""
-    for table in ("trust", "ledger", "work"):
+    for table in ("trust", "ledger", "work", "builds"):
         for action in ("PutItem", "DeleteItem", "BatchWriteItem"):
             assert not holders(f"dynamodb:{action}", f"table/{table}")
 
@@ -157,6 +157,7 @@ def test_only_publication_may_sign_evidence_and_only_governance_policies() -> No
         ("publish", "key/ingestion"),
         ("bootstrap", "key/policy"),
         ("govern", "key/policy"),
+        ("rebuild", "key/index"),
     }
 
 
@@ -170,10 +171,23 @@ def test_only_what_lists_may_query_and_only_what_lists_over_documents_an_index()
         "documents": {"table/trust", "table/ledger", "table/ledger/index/gsi1", "table/work"},
         "accept": {"table/work"},
         "publish": {"table/work"},
+        "propagate": {"table/builds"},
         "expire": {"table/work/index/gsi1"},
-        "govern": {"table/trust", "table/trust/index/gsi1"},
+        "govern": {"table/trust", "table/trust/index/gsi1", "table/builds"},
+        "rebuild": {"table/work", "table/builds"},
     }
-    assert not [name for name, rights in ROLES.items() if "dynamodb:Scan" in rights]
+    scanning = [name for name, rights in ROLES.items() if "dynamodb:Scan" in rights]
+    assert scanning == ["rebuild"]  # every head of a tenant, strongly consistent
+
+
+def test_what_builds_an_index_writes_nothing_of_what_is_live_or_on_its_way() -> None:
+    written = {
+        resource
+        for action in ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem")
+        for resource in ROLES["rebuild"].get(f"dynamodb:{action}", ())
+    }
+    assert written == {"table/builds"}
+    assert holders("dynamodb:UpdateItem", "table/builds") == {"govern", "rebuild"}
 
 
 def test_what_meets_hostile_files_reaches_no_key_and_no_index() -> None:

@@ -35,7 +35,7 @@ def test_what_stops_a_threat_has_a_test(threat: str) -> None:
     assert set(named) <= known()
 
 
-@pytest.mark.parametrize("table", ["trust", "revocations", "ledger", "work"])
+@pytest.mark.parametrize("table", ["trust", "revocations", "ledger", "work", "builds"])
 def test_who_writes_and_who_reads_a_table_is_as_the_roles_are(table: str) -> None:
     (row,) = re.findall(rf"^\| {table} \| (.+) \| (.+) \|$", TEXT, re.MULTILINE)
 
@@ -50,4 +50,4 @@ def test_who_writes_and_who_reads_a_table_is_as_the_roles_are(table: str) -> Non
     assert writers == holders("UpdateItem", "PutItem", "DeleteItem")
     told = set(re.findall(r"`(\w+)`", row[1]))
     readers = set(ROLES) - told if row[1].startswith("all but") else writers | told
-    assert readers == holders("GetItem", "BatchGetItem", "Query")
+    assert readers == holders("GetItem", "BatchGetItem", "Query", "Scan")

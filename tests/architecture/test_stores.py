@@ -14,7 +14,7 @@ import pytest
 import custody.application
 from custody.adapters.dynamodb import layout
 from custody.application.erasure.places import Place
-from custody.domain.model import DocumentKey, SourceKey
+from custody.domain.model import BuildKey, DocumentKey, SourceKey
 from custody.domain.storage import object_keys
 from tests.architecture import template_facts
 from tests.architecture.erasure_of_stores import STORES
@@ -43,15 +43,17 @@ KEEPING_NOTHING = {
 }
 # What a port does without keeping anything. Every other method counts as a write.
 READING = {
-    "acl_revisions", "find", "packaged_policies", "trust_changes", "chunk", "control", "count", "dimensions", "drop", "embed_passages",
-    "embed_query", "erasure", "exists", "find_drops", "gate", "get", "head", "list_heads",
-    "list_sources", "name", "new", "now", "open", "parse", "ping", "refresh", "rerank",
-    "reputation", "revision", "seal", "search", "superseded_through", "sign", "source", "source_changes", "verification_key", "verify",
+    "acl_revisions", "build", "builds", "chunk", "control", "count", "cursor_after", "dimensions",
+    "drop", "embed_passages", "find", "packaged_policies", "superseded_through", "trust_changes",
+    "embed_query", "erasure", "exists", "find_drops", "gate", "get", "head", "hold", "list_heads",
+    "list_sources", "name", "new", "now", "open", "other", "own", "parse", "ping", "refresh", "rerank",
+    "reputation", "revision", "scan_heads", "seal", "search", "sign", "source", "source_changes", "verification_key", "verify",
     "page_secret", "trust_view", "version", "versions", "view",
 }  # fmt: skip
 EXAMPLES = {
     DocumentKey: DocumentKey("acme", "guide"),
     SourceKey: SourceKey("acme", "wiki"),
+    BuildKey: BuildKey("acme", "live-1"),
     str: "name",
     int: 1,
 }

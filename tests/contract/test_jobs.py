@@ -18,14 +18,16 @@ from custody.domain.jobs import (
     CleanupJob,
     EmbedJob,
     EraseJob,
+    IndexJob,
     Job,
     ParseJob,
     PublishJob,
+    RebuildJob,
     RejectJob,
     decode,
     encode,
 )
-from custody.domain.model import DocumentKey
+from custody.domain.model import BuildKey, DocumentKey
 from custody.errors import ConfigurationError, IntegrityError, Unavailable
 from custody_memory.jobs import MemoryJobs
 from tests.support.faulty import Call, Fault, Faulty, lost_request, refused
@@ -42,6 +44,8 @@ JOBS: tuple[Job, ...] = (
     EraseJob(KEY, "erasure-1", 4),
     CleanupJob(KEY, 1),
     RejectJob(KEY, 1, ("malformed-pdf",)),
+    RebuildJob(BuildKey("acme", "live-1")),
+    IndexJob(KEY, 1),
 )
 
 
@@ -179,7 +183,7 @@ def queues(client: SQSClient) -> Iterator[dict[str, str]]:
     mark = uuid.uuid4().hex
     made = {
         kind: client.create_queue(QueueName=f"{kind}-{mark}")["QueueUrl"]
-        for kind in ("parse", "embed", "publish", "erase")
+        for kind in ("parse", "embed", "publish", "erase", "rebuild")
     }
     yield made
     for url in made.values():
@@ -209,6 +213,28 @@ def test_each_job_goes_to_the_queue_of_its_kind(client: SQSClient, queues: dict[
         CleanupJob(KEY, 1),
     }
     assert set(received(client, queues["erase"])) == {EraseJob(KEY, "erasure-1", 4)}
+    assert set(received(client, queues["rebuild"])) == {
+        RebuildJob(BuildKey("acme", "live-1")),
+        IndexJob(KEY, 1),
+    }
+
+
+@pytest.mark.emulator
+def test_a_job_that_is_held_back_is_handed_over_later(
+    client: SQSClient, queues: dict[str, Any]
+) -> None:
+    counted = Faulty(client, {})
+    SqsJobs(counted, **queues).send([ParseJob(KEY, 1)], delay_seconds=2)  # type: ignore[arg-type]  # stands for the client
+    ((_, arguments),) = counted.calls
+    assert [entry["DelaySeconds"] for entry in arguments["Entries"]] == [2]
+
+
+def test_jobs_in_memory_are_held_back_until_they_are_released() -> None:
+    jobs = MemoryJobs()
+    jobs.send([ParseJob(KEY, 1)], delay_seconds=2)
+    assert jobs.pending == ()
+    jobs.release()
+    assert jobs.pending == jobs.sent == (ParseJob(KEY, 1),)
 
 
 @pytest.mark.emulator

@@ -75,6 +75,7 @@ def deployment(ledger: DynamoLedger) -> DeployPolicies:
         policies=MemoryPolicies(),
         ingestion=signer(),
         policy=signer("policy"),
+        index=signer("index"),
         verifier=EcdsaVerifier(),
         packaged=packaged_policies(),
         clock=FakeClock(),

@@ -1244,3 +1244,39 @@ def test_standing_reads_four_hundred_heads(ledger: Ledger) -> None:
     view = ledger.view("acme", "ann", keys, [])
     assert set(view.heads) == set(keys)
     assert all(view.heads[key].key == key for key in keys)
+
+
+# reading every head
+
+
+def every_head(ledger: Ledger, tenant: str = "acme", cursor: str | None = None) -> list[Head]:
+    found: list[Head] = []
+    while True:
+        page = ledger.scan_heads(tenant, cursor=cursor)
+        found += page.items
+        if page.next is None:
+            return found
+        cursor = page.next
+
+
+def test_a_scan_finds_every_head_of_the_tenant_as_it_is_now(ledger: Ledger) -> None:
+    assert every_head(ledger) == []
+    keys = [DocumentKey("acme", f"d{n}") for n in range(250)]
+    for key in keys:
+        accept(ledger, key)
+    accept(ledger, DocumentKey("acm", "other"))
+    accept(ledger, DocumentKey("acme2", "other"))
+    publish(ledger, keys[7])
+    erase(ledger, key=keys[7])
+    heads = {head.key: head for head in every_head(ledger)}
+    assert heads.keys() == set(keys)
+    assert all(heads[key] == ledger.head(key) for key in keys)
+    assert heads[keys[7]].state is VersionState.ERASED
+
+
+def test_a_scan_goes_on_after_any_head(ledger: Ledger) -> None:
+    for n in range(20):
+        accept(ledger, DocumentKey("acme", f"d{n}"))
+    heads = every_head(ledger)
+    for place, head in enumerate(heads):
+        assert every_head(ledger, cursor=ledger.cursor_after(head)) == heads[place + 1 :]

@@ -15,7 +15,7 @@ from opensearchpy import Connection, OpenSearch
 
 from custody.adapters.opensearch_index import OpenSearchIndex
 from custody.adapters.opensearch_index.mapping import meta_of
-from custody.adapters.opensearch_index.names import alias_of
+from custody.adapters.opensearch_index.names import alias_of, index_of
 from custody.domain.index.candidates import Space
 from custody.domain.model import Acl, DocumentKey
 from custody.errors import CustodyError
@@ -139,6 +139,24 @@ def _expires() -> set[tuple[str, str]]:
     return calls_of(_expire) | calls_of(_expire, _mapping={}, _search=NONE)
 
 
+def _rebuild(index: OpenSearchIndex) -> None:
+    made = index.create(ACME, generation="live-1", model_revision=MODEL, dimensions=DIMENSIONS)
+    index.put_into(ACME, made.name, [entry("guide")])
+    index.take_from(ACME, made.name, DOC, 1)
+    index.counts_in(ACME, made.name, [DOC])
+    index.serve(ACME, made.name)
+    index.drop(ACME, made.name, served=True)
+
+
+def _rebuilds() -> set[tuple[str, str]]:
+    name = index_of(alias_of("stack", ACME, MODEL), "live-1")
+    listed = {name: META["stack-i"]}
+    counted = {**FOUND, "aggregations": {"versions": {"buckets": []}}}
+    return calls_of(
+        _rebuild, _mapping=listed, _alias={name: {"aliases": {}}}, _search=counted
+    ) | calls_of(lambda index: index.drop(ACME, name), _mapping={}, _alias={}, _search=NONE)
+
+
 CALLED: dict[str, Callable[[], set[tuple[str, str]]]] = {
     "query": _searches,
     "gate": _searches,
@@ -148,6 +166,7 @@ CALLED: dict[str, Callable[[], set[tuple[str, str]]]] = {
     "publish": _publishes,
     "propagate": _sweeps,
     "expire": _expires,
+    "rebuild": _rebuilds,
 }
 METHODS = {
     "es:ESHttpGet": "GET",

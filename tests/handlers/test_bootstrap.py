@@ -63,6 +63,7 @@ def deploy() -> DeployPolicies:
         policies=MemoryPolicies(),
         ingestion=signer(),
         policy=signer("policy"),
+        index=signer("index"),
         verifier=EcdsaVerifier(),
         packaged=packaged_policies(),
         clock=FakeClock(),

@@ -186,6 +186,15 @@ GOVERN: Expected = {
     "show-unknown-policy": (404, "policy-not-found", None),
     "policy-history": (200, None, None),
     "policy-history-without-scope": (403, "scope-missing", None),
+    "list-indices": (200, None, None),
+    "list-indices-as-auditor": (200, None, None),
+    "list-indices-without-scope": (403, "scope-missing", None),
+    "rebuild-indices": (202, None, None),
+    "rebuild-indices-other-model": (202, None, None),
+    "rebuild-indices-unknown-model": (422, "invalid-field", "model"),
+    "rebuild-indices-without-scope": (403, "scope-missing", None),
+    "drop-index": (404, "not-found", None),
+    "drop-unknown-index": (404, "not-found", None),
 }
 ALL = {"documents": DOCUMENTS, "erase": ERASE, "govern": GOVERN}
 CASES = [(function, name) for function, cases in ALL.items() for name in cases]

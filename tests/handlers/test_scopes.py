@@ -13,6 +13,7 @@ from custody.application.idempotency import Call, Idempotency, StoredReply
 from custody.bootstrap import Service
 from custody.domain.model import Scope
 from custody.http import Endpoint
+from custody_memory.builds import MemoryBuilds
 from custody_memory.jobs import MemoryJobs
 from custody_memory.ledger import MemoryLedger
 from custody_memory.objects import MemoryObjects
@@ -58,6 +59,9 @@ EVENTS = {
     "POST /policies/{name}/versions": "govern/sign-policy",
     "POST /policies/{name}/activate": "govern/activate-policy",
     "POST /policies/{name}/rollback": "govern/roll-back-policy",
+    "GET /indexes": "govern/list-indices",
+    "POST /indexes/rebuild": "govern/rebuild-indices",
+    "DELETE /indexes/{id}": "govern/drop-index",
     "POST /search": "query/search",
     "POST /answers": "gate/answer",
     "GET /answers/{id}": "gate/unknown-answer",
@@ -98,6 +102,7 @@ class Untouchable:
             identifiers=self._guard(CountingIdentifiers()),
             index=self._guard(MemoryIndex()),
             ledger=self._guard(MemoryLedger()) if idempotency is None else governed_ledger(),
+            builds=self._guard(MemoryBuilds()),
             queue=self._guard(MemoryJobs()),
             policies=self._guard(MemoryPolicies()),
             verifier=self._guard(EcdsaVerifier()),

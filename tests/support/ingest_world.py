@@ -20,6 +20,7 @@ from custody.adapters.ecdsa_verifier import EcdsaVerifier
 from custody.application.failure import Failure
 from custody.application.governance.source_registry import SourceRequest
 from custody.application.idempotency import Idempotency
+from custody.application.indexing.pace import BuildPace
 from custody.application.ingestion.accept_document import DocumentRequest
 from custody.application.ingestion.accept_drop import DropEvent, DropOutcome
 from custody.application.ports import (
@@ -33,6 +34,7 @@ from custody.application.ports import (
     ObjectStore,
     ParsedDocument,
     Parser,
+    RebuildableIndex,
 )
 from custody.application.reading.evidence_check import EvidenceCheck
 from custody.bootstrap import Service
@@ -44,10 +46,12 @@ from custody.domain.jobs import (
     Job,
     ParseJob,
     PublishJob,
+    RebuildJob,
     RejectJob,
 )
 from custody.domain.model import Chunk, Outcome, Principal, Scope, SourceKey
 from custody.errors import Rejected
+from custody_memory.builds import MemoryBuilds
 from custody_memory.jobs import MemoryJobs
 from custody_memory.ledger import MemoryLedger
 from custody_memory.objects import MemoryObjects
@@ -59,7 +63,7 @@ from tests.support.memory_index import MemoryIndex
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TENANT = "acme"
 ALL = frozenset(scope.value for scope in Scope)
-KINDS = (ParseJob, EmbedJob, PublishJob, RejectJob, EraseJob, CleanupJob)
+KINDS = (ParseJob, EmbedJob, PublishJob, RejectJob, EraseJob, CleanupJob, RebuildJob)
 
 
 def principal(
@@ -188,6 +192,11 @@ def _policy_signer() -> LocalSigner:
 
 
 @cache
+def _index_signer() -> LocalSigner:
+    return LocalSigner.generate("index", not_before=START - timedelta(days=1))
+
+
+@cache
 def _check() -> EvidenceCheck:
     return EvidenceCheck(EcdsaVerifier())
 
@@ -207,10 +216,14 @@ class WorldOn[L: Ledger, O: ObjectStore, I: EvidenceIndex]:
         parser: Parser | None = None,
         chunker: Chunker | None = None,
         embedder: Embedder | None = None,
+        rebuildable: RebuildableIndex | None = None,
         idempotency: Idempotency | None = None,
         authorizer: Authorizer | None = None,
     ) -> None:
         self._idempotency, self._authorizer = idempotency, authorizer
+        self._rebuildable = rebuildable
+        self.other_embedder: Embedder | None = None
+        self.build_pace = BuildPace()
         self._wait_seconds = wait_seconds
         self._parser: Parser = parser or LineParser()
         self._chunker: Chunker = chunker or BlockChunker()
@@ -218,6 +231,7 @@ class WorldOn[L: Ledger, O: ObjectStore, I: EvidenceIndex]:
         self.killer = Killer()
         self.ledger, self.objects, self.index = ledger, objects, index
         self.queue = MemoryJobs()
+        self.builds = MemoryBuilds()
         self.embedder: Embedder = embedder or WordEmbedder()
         self.signer, self.policy_signer = _signer(), _policy_signer()
         self.check = _check()
@@ -235,18 +249,26 @@ class WorldOn[L: Ledger, O: ObjectStore, I: EvidenceIndex]:
             embedder=self.embedder,
             parser=self._parser,
             chunker=self._chunker,
-            signers={"ingestion": around(self.signer), "policy": self.policy_signer},
+            signers={
+                "ingestion": around(self.signer),
+                "policy": self.policy_signer,
+                "index": around(_index_signer()),
+            },
             clock=self.clock,
             identifiers=self.identifiers,
             ledger=around(self.ledger),
+            builds=around(self.builds),
             queue=around(self.queue),
             given_objects=around(self.objects),
+            given_rebuildable=around(self._rebuildable) if self._rebuildable else None,
+            other_embedder=self.other_embedder,
             given_idempotency=self._idempotency,
             given_authorizer=self._authorizer,
             pause=self._sleep,
         )
         self.service = service = Service(
-            self.ports, FixedLimits(publish_wait_seconds=self._wait_seconds)
+            self.ports,
+            FixedLimits(publish_wait_seconds=self._wait_seconds, build_pace=self.build_pace),
         )
         self.sources, self.accept = service.sources, service.accept
         self.accept_drop, self.uploads = service.accept_drop, service.uploads
@@ -303,8 +325,10 @@ class WorldOn[L: Ledger, O: ObjectStore, I: EvidenceIndex]:
             self.parse(job)
         elif isinstance(job, EraseJob):
             self.propagate_erasure(job)
-        else:
+        elif isinstance(job, CleanupJob):
             self.clean_up_superseded(job)
+        elif isinstance(job, RebuildJob):
+            self.service.rebuild(job)
         for failure in failures:
             raise failure.error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from custody.adapters.dynamodb import layout
-from custody.domain.model import DocumentKey, SourceKey
+from custody.domain.model import BuildKey, DocumentKey, SourceKey
 
 _GUIDE = DocumentKey("acme", "guide")
 _WIKI = SourceKey("acme", "wiki")
@@ -25,5 +25,6 @@ ITEMS: Mapping[str, tuple[tuple[str, ...], layout.Key]] = {
     "erasure": (("ledger",), layout.erasure("acme", "er-1")),
     "version": (("work",), layout.version(_GUIDE, 1)),
     "drop": (("work",), layout.drop(_WIKI, "a.md")),
+    "build": (("builds",), layout.build(BuildKey("acme", "live-1"))),
     "mark": (("ledger", "work"), layout.mark()),
 }

@@ -32,6 +32,7 @@ class World:
     policies: MemoryPolicies = field(default_factory=MemoryPolicies)
     ingestion: LocalSigner = field(default_factory=signer)
     policy: LocalSigner = field(default_factory=lambda: signer("policy"))
+    index: LocalSigner = field(default_factory=lambda: signer("index"))
     clock: FakeClock = field(default_factory=FakeClock)
 
     def deploy(self, packaged: Mapping[str, bytes] = PACKAGED) -> DeployPolicies:
@@ -40,6 +41,7 @@ class World:
             policies=self.policies,
             ingestion=self.ingestion,
             policy=self.policy,
+            index=self.index,
             verifier=EcdsaVerifier(),
             packaged=packaged,
             clock=self.clock,
@@ -54,16 +56,18 @@ def versioned(version: bytes) -> dict[str, bytes]:
     return {name: text.replace(b'"version": "1.0.0"', version) for name, text in PACKAGED.items()}
 
 
-def test_a_first_deployment_registers_both_keys_and_puts_both_policies_in_force() -> None:
+def test_a_first_deployment_registers_the_keys_and_puts_both_policies_in_force() -> None:
     world = World()
     deployed = world.deploy()()
-    keys = (world.ingestion.verification_key(), world.policy.verification_key())
+    signers = (world.ingestion, world.policy, world.index)
+    keys = [signer.verification_key() for signer in signers]
     assert deployed.keyids == deployed.registered == tuple(key.keyid for key in keys)
     assert deployed.signed == ("reputation", "gate")
     control = world.ledger.control("acme")
     assert {key.keyid: key.purpose for key in control.keys.values()} == {
         keys[0].keyid: "ingestion",
         keys[1].keyid: "policy",
+        keys[2].keyid: "index",
     }
     assert tuple(control.policies.values()) == deployed.policies
     assert world.active.reputation(control)[1].reputation_weight == 0.15

@@ -18,7 +18,7 @@ class                  status  codes
 ``Conflict``           409     version-conflict, document-owned-elsewhere, document-not-live, document-withdrawn,
                                source-quarantined, source-retired, source-not-found, key-revoked,
                                last-active-key, no-earlier-policy, policy-unusable,
-                               idempotency-in-progress
+                               idempotency-in-progress, index-in-use
 ``Moved``              409     version-conflict. A Conflict: what was read has changed since, so to
                                read it again and decide anew may do
 ``PreconditionFailed`` 412     if-match-failed
@@ -35,7 +35,7 @@ class                  status  codes
                                model-unavailable, store-unavailable, queue-unavailable,
                                trace-unavailable, idempotency-unavailable, signer-unavailable,
                                issuer-unavailable, parser-unavailable, erasure-partial,
-                               expiry-partial
+                               expiry-partial, build-busy
 ``NoControlItem``      503     policy-unavailable. An Unavailable: nothing has been deployed yet
 ``Rejected``           —       a drop or a version that can't become a document; the code goes to
                                its record and to the reject record: rejected, type-not-supported,
@@ -60,7 +60,7 @@ class                  status  codes
                                index-incomplete, index-entry-refused, index-mapping-mismatch,
                                index-served, model-revision-mismatch, model-altered, invalid-vector,
                                invalid-leg, invalid-fusion, invalid-candidate, invalid-policy,
-                               lineage-missing, tenant-mismatch, ledger-request,
+                               lineage-missing, tenant-mismatch, ledger-request, build-missing,
                                undeclared-reply
 ``ConfigurationError`` —       the deployment itself is wrong; raised at start: configuration,
                                model-manifest-invalid, bucket-not-versioned, queue-missing,

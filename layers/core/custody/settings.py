@@ -40,6 +40,10 @@ class WorkSettings(_Group):
     work_table: Name
 
 
+class BuildSettings(_Group):
+    builds_table: Name
+
+
 class TraceSettings(_Group):
     traces_table: Name
     trace_days: int = Field(default=30, ge=1, le=3650)
@@ -107,14 +111,38 @@ class RankingSettings(_Group):
     )
 
 
-class SigningSettings(_Group):
-    """Keys by ARN: signing by alias is denied where a policy names the key's ARN."""
+class OtherModelSettings(_Group):
+    """A second model, to build an index of while the first one is served. Empty: none."""
 
+    other_model: Annotated[str, StringConstraints(pattern=r"^([a-z0-9][a-z0-9.-]{0,63})?$")] = ""
+
+
+class KeySettings(_Group):
+    """A key by its ARN: signing by alias is denied where a policy names the key's ARN."""
+
+    @property
+    def arn(self) -> str:
+        (name,) = type(self).model_fields
+        return str(getattr(self, name))
+
+
+class SigningSettings(KeySettings):
     signing_key_arn: Arn
 
 
-class PolicyKeySettings(_Group):
+class PolicyKeySettings(KeySettings):
     policy_key_arn: Arn
+
+
+class IndexKeySettings(KeySettings):
+    index_key_arn: Arn
+
+
+KEYS: dict[str, type[KeySettings]] = {
+    "ingestion": SigningSettings,
+    "policy": PolicyKeySettings,
+    "index": IndexKeySettings,
+}
 
 
 class QueueSettings(_Group):
@@ -142,11 +170,16 @@ class EraseQueueSettings(QueueSettings):
     erase_queue_url: Url
 
 
+class RebuildQueueSettings(QueueSettings):
+    rebuild_queue_url: Url
+
+
 QUEUES: dict[str, type[QueueSettings]] = {
     "parse": ParseQueueSettings,
     "embed": EmbedQueueSettings,
     "publish": PublishQueueSettings,
     "erase": EraseQueueSettings,
+    "rebuild": RebuildQueueSettings,
 }
 
 
@@ -215,6 +248,7 @@ SETTINGS_OF_FUNCTION: dict[str, tuple[type[_Group], ...]] = {
         IndexSettings,
         SigningSettings,
         PublishQueueSettings,
+        RebuildQueueSettings,
     ),
     "query": (
         PrincipalSettings,
@@ -247,7 +281,7 @@ SETTINGS_OF_FUNCTION: dict[str, tuple[type[_Group], ...]] = {
         IdempotencySettings,
         EraseQueueSettings,
     ),
-    "propagate": (LedgerSettings, WorkSettings, BucketSettings, IndexSettings),
+    "propagate": (LedgerSettings, WorkSettings, BuildSettings, BucketSettings, IndexSettings),
     "expire": (WorkSettings, BucketSettings, IndexSettings, RetentionSettings),
     "govern": (
         PrincipalSettings,
@@ -255,6 +289,20 @@ SETTINGS_OF_FUNCTION: dict[str, tuple[type[_Group], ...]] = {
         RevocationSettings,
         IdempotencySettings,
         PolicyKeySettings,
+        BuildSettings,
+        RebuildQueueSettings,
+    ),
+    "rebuild": (
+        TrustSettings,
+        LedgerSettings,
+        WorkSettings,
+        BuildSettings,
+        BucketSettings,
+        IndexSettings,
+        ModelSettings,
+        OtherModelSettings,
+        IndexKeySettings,
+        RebuildQueueSettings,
     ),
     "health": (TrustSettings, LedgerSettings, WorkSettings, IndexSettings),
     "bootstrap": (
@@ -264,6 +312,7 @@ SETTINGS_OF_FUNCTION: dict[str, tuple[type[_Group], ...]] = {
         WorkSettings,
         SigningSettings,
         PolicyKeySettings,
+        IndexKeySettings,
     ),
 }
 

@@ -11,6 +11,8 @@ from custody.domain.model import DocumentKey, Head, VersionRecord
 from custody_memory.ledger.pages import page
 from custody_memory.ledger.state import State
 
+_SCANNED = 100
+
 
 class MemoryDocuments(State):
     def head(self, key: DocumentKey) -> Head | None:
@@ -35,6 +37,14 @@ class MemoryDocuments(State):
     def acl_revisions(self, key: DocumentKey) -> Sequence[AclRevision]:
         with self._lock:
             return tuple(self._acl_revisions.get(key, ()))
+
+    def scan_heads(self, tenant: str, *, cursor: str | None = None) -> Page[Head]:
+        with self._lock:
+            heads = [head for key, head in self._heads.items() if key.tenant == tenant]
+        return page(heads, lambda head: head.key.document_id, _SCANNED, cursor)
+
+    def cursor_after(self, head: Head) -> str:
+        return head.key.document_id
 
     def list_heads(
         self,

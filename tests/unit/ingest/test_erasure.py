@@ -367,7 +367,7 @@ def test_a_place_that_is_added_is_visited_in_its_turn_and_told(world: World) -> 
         Cache("last", seen=seen),
     )
     erasure = world.erasures.request(WRITER, WHY)
-    propagate = PropagateErasure(places, world.ledger, world.clock)
+    propagate = PropagateErasure(places, world.ledger, world.builds, world.clock)
     job = EraseJob(GUIDE, erasure.erasure_id, 1)
     with pytest.raises(Unavailable) as caught:
         propagate(job)

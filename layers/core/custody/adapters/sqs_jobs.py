@@ -15,9 +15,11 @@ from custody.domain.jobs import (
     CleanupJob,
     EmbedJob,
     EraseJob,
+    IndexJob,
     Job,
     ParseJob,
     PublishJob,
+    RebuildJob,
     RejectJob,
     encode,
     kind_of,
@@ -55,7 +57,7 @@ def connect(
 
 class SqsJobs:
     """Queue URLs by kind; one that a function may not send to is None. Publications,
-    rejections and clean-ups share the publish queue."""
+    rejections and clean-ups share the publish queue; all that is about indices the rebuild queue."""
 
     def __init__(
         self,
@@ -65,6 +67,7 @@ class SqsJobs:
         embed: str | None = None,
         publish: str | None = None,
         erase: str | None = None,
+        rebuild: str | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._client = client
@@ -76,9 +79,11 @@ class SqsJobs:
             RejectJob: publish,
             EraseJob: erase,
             CleanupJob: publish,
+            RebuildJob: rebuild,
+            IndexJob: rebuild,
         }
 
-    def send(self, jobs: Iterable[Job]) -> None:
+    def send(self, jobs: Iterable[Job], *, delay_seconds: int = 0) -> None:
         bodies: dict[str, list[str]] = defaultdict(list)
         for job in jobs:
             queue = self._queues[type(job)]
@@ -89,12 +94,13 @@ class SqsJobs:
             bodies[queue].append(encode(job))
         for queue, waiting in bodies.items():
             for start in range(0, len(waiting), _BATCH):
-                self._send_batch(queue, waiting[start : start + _BATCH])
+                self._send_batch(queue, waiting[start : start + _BATCH], delay_seconds)
 
-    def _send_batch(self, queue: str, bodies: list[str]) -> None:
+    def _send_batch(self, queue: str, bodies: list[str], delay_seconds: int) -> None:
         """The reply is 200 even where single messages failed: those are repeated."""
         left: list[SendMessageBatchRequestEntryTypeDef] = [
-            {"Id": str(number), "MessageBody": body} for number, body in enumerate(bodies)
+            {"Id": str(number), "MessageBody": body, "DelaySeconds": delay_seconds}
+            for number, body in enumerate(bodies)
         ]
         codes: set[str] = set()
         for attempt in range(_TRIES):

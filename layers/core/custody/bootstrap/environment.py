@@ -23,20 +23,26 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
     from custody.adapters.dynamodb import Table
+    from custody.adapters.opensearch_index import OpenSearchIndex
+    from custody.adapters.sqlite_index import SqliteIndex
     from custody.application.idempotency import Idempotency
+    from custody.application.indexing.pace import BuildPace
     from custody.application.ports import (
         Authorizer,
+        Builds,
         Chunker,
         Embedder,
         ErasureWork,
         EvidenceIndex,
         Heads,
+        IndexWork,
         Jobs,
         Judge,
         Ledger,
         ObjectStore,
         Parser,
         PolicyStore,
+        RebuildableIndex,
         Reranker,
         Rewriter,
         Signer,
@@ -48,6 +54,7 @@ if TYPE_CHECKING:
     from custody.domain.text.embedding_model import EmbeddingModel
 
 _MODEL_PACKAGE = "custody_model"
+_OTHER_MODEL_PACKAGE = "custody_other_model"
 
 
 class EnvironmentPorts:
@@ -122,6 +129,18 @@ class EnvironmentPorts:
         return DynamoErasureWork(self._ledger, self._work)
 
     @cached_property
+    def builds(self) -> Builds:
+        from custody.adapters.dynamodb import DynamoBuilds
+
+        return DynamoBuilds(self._table(self._env(env.BuildSettings).builds_table))
+
+    @cached_property
+    def index_work(self) -> IndexWork:
+        from custody.adapters.dynamodb import DynamoIndexWork
+
+        return DynamoIndexWork(self._trust, self._ledger, self._work)
+
+    @cached_property
     def ledger(self) -> Ledger:
         from custody.adapters.dynamodb import DynamoLedger
 
@@ -153,8 +172,16 @@ class EnvironmentPorts:
 
         return S3Objects(connect(), self._env(env.BucketSettings).bucket, self.clock)
 
-    @cached_property
+    @property
     def index(self) -> EvidenceIndex:
+        return self._index
+
+    @property
+    def rebuildable(self) -> RebuildableIndex:
+        return self._index
+
+    @cached_property
+    def _index(self) -> SqliteIndex | OpenSearchIndex:
         chosen = self._env(env.IndexSettings)
         if chosen.index == "embedded":
             from custody.adapters.sqlite_index import SqliteIndex
@@ -219,11 +246,7 @@ class EnvironmentPorts:
         if purpose not in self._signers:
             from custody.adapters.kms_signer import KmsSigner, connect
 
-            arn = (
-                self._env(env.SigningSettings).signing_key_arn
-                if purpose == "ingestion"
-                else self._env(env.PolicyKeySettings).policy_key_arn
-            )
+            arn = self._env(env.KEYS[purpose]).arn
             self._signers[purpose] = KmsSigner(connect(), arn, purpose, self.clock)
         return self._signers[purpose]
 
@@ -238,18 +261,32 @@ class EnvironmentPorts:
                 embed=url.get("embed"),
                 publish=url.get("publish"),
                 erase=url.get("erase"),
+                rebuild=url.get("rebuild"),
             )
         return self._jobs[kinds]
 
+    @cached_property
+    def other_embedder(self) -> Embedder | None:
+        wanted = self._env(env.OtherModelSettings).other_model
+        if not wanted:
+            return None
+        from custody.adapters.onnx_embedder import OnnxEmbedder
+
+        return OnnxEmbedder(self._load(_OTHER_MODEL_PACKAGE, wanted))
+
     def _model(self, *, tokenizer_only: bool = False) -> EmbeddingModel:
+        wanted = self._env(env.ModelSettings).model
+        return self._load(_MODEL_PACKAGE, wanted, tokenizer_only=tokenizer_only)
+
+    @staticmethod
+    def _load(package: str, wanted: str, *, tokenizer_only: bool = False) -> EmbeddingModel:
         from custody.adapters.model_manifest import load_model
 
         try:
-            folder = Path(str(files(_MODEL_PACKAGE)))
+            folder = Path(str(files(package)))
         except ModuleNotFoundError:
             raise ConfigurationError("The embeddings layer with its model is missing.") from None
         model = load_model(folder, tokenizer_only=tokenizer_only)
-        wanted = self._env(env.ModelSettings).model
         held = (folder / "MODEL").read_text().strip()
         if held != wanted:
             raise ConfigurationError(f"The embeddings layer holds the model {held}, not {wanted}.")
@@ -297,6 +334,12 @@ class EnvironmentLimits:
         if unknown:
             raise ConfigurationError(f"CUSTODY_LEG_WEIGHTS: there is no leg {unknown[0]!r}.")
         return {Leg(name): weight for name, weight in given.items()}
+
+    @property
+    def build_pace(self) -> BuildPace:
+        from custody.application.indexing.pace import BuildPace
+
+        return BuildPace()
 
     @property
     def max_rewrites(self) -> int:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from custody.application.idempotency import Idempotency
+    from custody.application.indexing.pace import BuildPace
     from custody.application.ports import (
         Authorizer,
+        Builds,
         Chunker,
         Clock,
         Embedder,
@@ -17,12 +19,14 @@ if TYPE_CHECKING:
         EvidenceIndex,
         Heads,
         Identifiers,
+        IndexWork,
         Jobs,
         Judge,
         Ledger,
         ObjectStore,
         Parser,
         PolicyStore,
+        RebuildableIndex,
         Reranker,
         Rewriter,
         Signer,
@@ -52,12 +56,21 @@ class Ports(Protocol):
     @property
     def erasures(self) -> ErasureWork: ...
     @property
+    def builds(self) -> Builds: ...
+    @property
+    def index_work(self) -> IndexWork: ...
+    @property
     def ledger(self) -> Ledger:
-        """All of the four: for whoever may hold all of their tables."""
+        """All of it but the builds: for whoever may hold all of their tables."""
         ...
 
     @property
     def index(self) -> EvidenceIndex: ...
+    @property
+    def rebuildable(self) -> RebuildableIndex:
+        """The same index, for whoever makes it anew."""
+        ...
+
     @property
     def objects(self) -> ObjectStore: ...
     @property
@@ -72,6 +85,11 @@ class Ports(Protocol):
     def chunker(self) -> Chunker: ...
     @property
     def embedder(self) -> Embedder: ...
+    @property
+    def other_embedder(self) -> Embedder | None:
+        """A second model, where a deployment has one to build an index of."""
+        ...
+
     @property
     def reranker(self) -> Reranker | None:
         """None: a deployment without one, which a search that asks for it is told."""
@@ -89,11 +107,11 @@ class Ports(Protocol):
         ...
 
     def signer(self, purpose: str) -> Signer:
-        """``purpose``: "ingestion" or "policy"."""
+        """``purpose``: "ingestion", "policy" or "index"."""
         ...
 
     def jobs(self, *kinds: str) -> Jobs:
-        """Only the queues that the caller may send to: parse, embed, publish, erase."""
+        """Only the queues that the caller may send to: parse, embed, publish, erase, rebuild."""
         ...
 
     def sleep(self, seconds: float) -> None: ...
@@ -122,3 +140,5 @@ class Limits(Protocol):
     def leg_weights(self) -> Mapping[Leg, float]: ...
     @property
     def max_rewrites(self) -> int: ...
+    @property
+    def build_pace(self) -> BuildPace: ...

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from custody.application.governance.source_registry import SourceRegistry
     from custody.application.health import Health
     from custody.application.idempotency import Idempotency
+    from custody.application.indexing.elsewhere import IndexElsewhere
+    from custody.application.indexing.indices import Indices
+    from custody.application.indexing.rebuild import Rebuild
     from custody.application.ingestion.accept_document import Accept
     from custody.application.ingestion.accept_drop import AcceptDrop
     from custody.application.ingestion.change_acl import ChangeAcl
@@ -206,7 +209,7 @@ class Service:
             ports.objects,
             ports.index,
             ports.signer("ingestion"),
-            ports.jobs("publish"),
+            ports.jobs("publish", "rebuild"),
             ports.clock,
         )
 
@@ -299,7 +302,43 @@ class Service:
         places = every_place(
             ledger=ports.erasures, objects=ports.objects, index=ports.index, clock=ports.clock
         )
-        return PropagateErasure(places, ports.erasures, ports.clock)
+        return PropagateErasure(places, ports.erasures, ports.builds, ports.clock)
+
+    # --- indices ----------------------------------------------------------------------------------
+
+    @cached_property
+    def index_elsewhere(self) -> IndexElsewhere:
+        from custody.application.indexing.elsewhere import IndexElsewhere
+
+        ports = self._ports
+        return IndexElsewhere(ports.rebuildable, ports.objects, self.rebuild.copying())
+
+    @cached_property
+    def rebuild(self) -> Rebuild:
+        from custody.application.indexing.rebuild import Models, Rebuild
+
+        ports = self._ports
+        return Rebuild(
+            ledger=ports.index_work,
+            records=ports.builds,
+            objects=ports.objects,
+            index=ports.rebuildable,
+            signer=ports.signer("index"),
+            models=Models(ports.embedder, ports.other_embedder),
+            jobs=ports.jobs("rebuild"),
+            clock=ports.clock,
+            identifiers=ports.identifiers,
+            pace=self._limits.build_pace,
+        )
+
+    @cached_property
+    def indices(self) -> Indices:
+        from custody.application.indexing.indices import Indices
+
+        ports = self._ports
+        return Indices(
+            ports.trust, ports.builds, ports.jobs("rebuild"), ports.clock, self._limits.build_pace
+        )
 
     @cached_property
     def expire_superseded(self) -> ExpireSuperseded:
@@ -328,6 +367,7 @@ class Service:
             policies=ports.policies,
             ingestion=ports.signer("ingestion"),
             policy=ports.signer("policy"),
+            index=ports.signer("index"),
             verifier=ports.verifier,
             packaged=ports.packaged_policies,
             clock=ports.clock,

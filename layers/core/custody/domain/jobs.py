@@ -1,6 +1,7 @@
 """Messages on the queues. Each names what to do by reference: no text travels on a queue.
 
-A body is one flat JSON object: ``kind``, ``tenant``, ``document_id`` and the job's own fields.
+A body is one flat JSON object: ``kind``, ``tenant``, ``document_id`` (or ``build_id``, where the
+job is about an index) and the job's own fields.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 from custody.domain import strict_json
-from custody.domain.model import DocumentKey
+from custody.domain.model import BuildKey, DocumentKey
 from custody.errors import IntegrityError
 
 
@@ -70,7 +72,24 @@ class CleanupJob:
     version: int
 
 
-type Job = ParseJob | EmbedJob | PublishJob | RejectJob | EraseJob | CleanupJob
+@dataclass(frozen=True, slots=True)
+class RebuildJob:
+    """Go on with the build of an index, from where its record says that it is."""
+
+    key: BuildKey
+
+
+@dataclass(frozen=True, slots=True)
+class IndexJob:
+    """Put one version into the indices of other models than the one that it came with."""
+
+    key: DocumentKey
+    version: int
+
+
+type Job = (
+    ParseJob | EmbedJob | PublishJob | RejectJob | EraseJob | CleanupJob | RebuildJob | IndexJob
+)
 
 _KINDS: Mapping[str, type[Job]] = {
     "parse": ParseJob,
@@ -79,7 +98,11 @@ _KINDS: Mapping[str, type[Job]] = {
     "reject": RejectJob,
     "erase": EraseJob,
     "cleanup": CleanupJob,
+    "rebuild": RebuildJob,
+    "index": IndexJob,
 }
+_KEYS: Mapping[type[Job], type[BuildKey]] = {RebuildJob: BuildKey}
+"""What a job is about where that is no document."""
 _NAMES: Mapping[type[Job], str] = {kind: name for name, kind in _KINDS.items()}
 _FROM_ONE = frozenset({"version"})
 _OPTIONAL = frozenset({"name"})
@@ -95,12 +118,7 @@ def kind_of(job: Job) -> str:
 def encode(job: Job) -> str:
     own = {field.name: getattr(job, field.name) for field in fields(job) if field.name != "key"}
     return json.dumps(
-        {
-            "kind": kind_of(job),
-            "tenant": job.key.tenant,
-            "document_id": job.key.document_id,
-            **own,
-        },
+        {"kind": kind_of(job), **job.key._asdict(), **own},
         ensure_ascii=False,
         separators=(",", ":"),
     )
@@ -119,17 +137,19 @@ def decode(body: str) -> Job:
     if kind is None:
         raise _malformed("an unknown kind")
     own = [field for field in fields(kind) if field.name != "key"]
-    if set(message) != {"tenant", "document_id"} | {field.name for field in own}:
+    about = _KEYS.get(kind, DocumentKey)
+    if set(message) != set(about._fields) | {field.name for field in own}:
         raise _malformed("other fields than its kind has")
     for field in own:
         if field.name == "reasons":
             message["reasons"] = _codes(message["reasons"])
         elif message[field.name] is not None or field.name not in _OPTIONAL:
             _check(field.name, message[field.name], number=field.type == "int")
-    tenant, document_id = message.pop("tenant"), message.pop("document_id")
-    _check("tenant", tenant, number=False)
-    _check("document_id", document_id, number=False)
-    return kind(key=DocumentKey(tenant, document_id), **message)
+    named = {name: message.pop(name) for name in about._fields}
+    for name, value in named.items():
+        _check(name, value, number=False)
+    key: Any = about(**named)
+    return kind(key=key, **message)
 
 
 def _check(name: str, value: object, *, number: bool) -> None:

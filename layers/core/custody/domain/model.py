@@ -160,6 +160,13 @@ class SourceKey(NamedTuple):
     source_id: str
 
 
+class BuildKey(NamedTuple):
+    """One index that was built. ``build_id``: unique in the tenant."""
+
+    tenant: str
+    build_id: str
+
+
 @dataclass(frozen=True, slots=True)
 class ObjectRef:
     """One pinned object: ``version_id`` is the store's own, so that the bytes can't change."""
@@ -205,7 +212,7 @@ class VerificationKey:
     """A public key of the trust set, with its state and validity window."""
 
     keyid: str
-    purpose: str  # "ingestion" | "policy"
+    purpose: str  # "ingestion" | "policy" | "index"
     public_key_pem: str
     state: KeyState
     not_before: datetime

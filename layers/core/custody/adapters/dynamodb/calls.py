@@ -136,6 +136,14 @@ class Table:
                 self.raise_unless_retryable(error)
         raise self.unavailable("throttled")
 
+    def scan(self, **arguments: Any) -> Mapping[str, Any]:
+        for _ in self.pacing.tries():
+            try:
+                return self.client.scan(TableName=self.name, **arguments)
+            except (ClientError, BotoCoreError) as error:
+                self.raise_unless_retryable(error)
+        raise self.unavailable("throttled")
+
     # writing
 
     def attempt(self, send: Callable[[], object]) -> bool:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from custody.adapters.dynamodb import codec, layout, rows
+from custody.adapters.dynamodb.calls import wire
+from custody.adapters.dynamodb.layout import Key
 from custody.adapters.dynamodb.listing import list_keys
 from custody.adapters.dynamodb.records import DynamoHeadReads, DynamoVersionReads
 from custody.application.ports import Page
 from custody.domain.ledger import transitions
 from custody.domain.ledger.acl_history import AclRevision
 from custody.domain.model import DocumentKey, Head, VersionRecord
+
+_SCANNED = 200
+"""Items that one page reads, other tenants' and receipts included."""
 
 
 class DynamoHistory(DynamoVersionReads):
@@ -38,6 +43,33 @@ class DynamoHistory(DynamoVersionReads):
         more = len(found) > limit or "LastEvaluatedKey" in reply
         page = tuple(found[:limit])
         return Page(page, str(page[-1].version) if more and page else None)
+
+
+class DynamoHeadScan(DynamoHeadReads):
+    """``HeadScan``: the table itself is read, of all tenants, for no index of it is consistent."""
+
+    def scan_heads(self, tenant: str, *, cursor: str | None = None) -> Page[Head]:
+        arguments: dict[str, object] = {}
+        if cursor is not None:
+            partition, _, sort = cursor.partition("|")
+            arguments["ExclusiveStartKey"] = wire(Key(partition, sort))
+        reply = self._ledger.scan(
+            FilterExpression="sk = :head AND begins_with(gsi1pk, :tenant)",
+            ExpressionAttributeValues={
+                ":head": {"S": "HEAD"},
+                ":tenant": {"S": layout.head_listing_of(tenant)},
+            },
+            ConsistentRead=True,
+            Limit=_SCANNED,
+            **arguments,
+        )
+        heads = codec.load_many(Head, [item["body"]["S"] for item in reply["Items"]])
+        last = reply.get("LastEvaluatedKey")
+        after = _cursor(Key(last["pk"]["S"], last["sk"]["S"])) if last else None
+        return Page(tuple(heads), after)
+
+    def cursor_after(self, head: Head) -> str:
+        return _cursor(layout.head(head.key))
 
 
 class DynamoHeadListing(DynamoHeadReads):
@@ -73,3 +105,7 @@ class DynamoHeadListing(DynamoHeadReads):
             if state in (None, head.state.value) and name in (None, head.name)
         ]
         return Page(tuple(sorted(heads, key=transitions.listing_position)), following)
+
+
+def _cursor(key: Key) -> str:
+    return f"{key.pk}|{key.sk}"

@@ -20,6 +20,7 @@ ledger  acl_revision   ``D#`` hash(tenant, document)       ``ACL#`` 12 digits
 ledger  erasure        ``E#`` hash(tenant, erasure)        ``ERASURE``
 work    version        ``D#`` hash(tenant, document)       ``V#`` 12 digits
 work    drop           ``P#`` hash(tenant, path)           ``DROP#`` source
+builds  build          ``B#`` hash(tenant)                 ``BUILD#`` build id
 revoked revocations    ``R#`` copy number                  ``REVOKED``
 both    mark           ``LAYOUT``                          ``LAYOUT``
 ======  =============  ==================================  ======================
@@ -36,7 +37,7 @@ import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from custody.domain.model import DocumentKey, SourceKey
+from custody.domain.model import BuildKey, DocumentKey, SourceKey
 
 LISTING = "gsi1"
 LISTING_SHARDS = 8
@@ -109,6 +110,13 @@ def drops(tenant: str, name: str) -> str:
     return "P#" + digest(tenant, name)
 
 
+BUILD = "BUILD#"
+
+
+def build(key: BuildKey) -> Key:
+    return Key("B#" + digest(key.tenant), BUILD + key.build_id)
+
+
 def erasure(tenant: str, erasure_id: str) -> Key:
     return Key("E#" + digest(tenant, erasure_id), "ERASURE")
 
@@ -157,7 +165,12 @@ def head_shard(key: DocumentKey) -> int:
 
 
 def head_listing(tenant: str, shard: int) -> str:
-    return f"H#{tenant}#{shard}"
+    return f"{head_listing_of(tenant)}{shard}"
+
+
+def head_listing_of(tenant: str) -> str:
+    """What begins all of a tenant's."""
+    return f"H#{tenant}#"
 
 
 def superseded_listing(shard: int) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from custody.adapters.dynamodb import marks
 from custody.adapters.dynamodb.calls import Table
-from custody.adapters.dynamodb.documents import DynamoHeadListing, DynamoHistory
+from custody.adapters.dynamodb.documents import DynamoHeadListing, DynamoHeadScan, DynamoHistory
 from custody.adapters.dynamodb.drops import DynamoDrops
 from custody.adapters.dynamodb.erasures import DynamoErasures, DynamoTombstones
 from custody.adapters.dynamodb.ingestion import DynamoAdmissions, DynamoSteps
@@ -60,12 +60,20 @@ class DynamoErasureWork(DynamoErasures, DynamoDrops):
         self._ledger, self._work = ledger, work
 
 
+class DynamoIndexWork(DynamoHeadScan, DynamoHistory, DynamoSources):
+    """``IndexWork``."""
+
+    def __init__(self, trust: Table, ledger: Table, work: Table) -> None:
+        self._trust, self._ledger, self._work = trust, ledger, work
+
+
 class DynamoLedger(
     DynamoView,
     DynamoGovernance,
     DynamoSources,
     DynamoPageSecrets,
     DynamoHeadListing,
+    DynamoHeadScan,
     DynamoHistory,
     DynamoSteps,
     DynamoAdmissions,

@@ -11,6 +11,7 @@ from custody.adapters.dynamodb.batches import batch
 from custody.adapters.dynamodb.calls import Item, Table
 from custody.adapters.dynamodb.layout import Key
 from custody.adapters.dynamodb.writes import Row
+from custody.domain.index.builds import IndexBuild
 from custody.domain.intake.sidecar import SUFFIX as SIDECAR_SUFFIX
 from custody.domain.ledger import retention, transitions
 from custody.domain.ledger.acl_history import AclRevision
@@ -209,6 +210,10 @@ def named_drop(stored: Drop, name: str) -> Drop:
         object=stored.object and replace(stored.object, key=key),
         sidecar=stored.sidecar and replace(stored.sidecar, key=key + SIDECAR_SUFFIX),
     )
+
+
+def build_row(table: Table, build: IndexBuild) -> Row:
+    return Row(table, layout.build(build.key), codec.dump(build), build.revision - 1)
 
 
 def erasure_row(table: Table, erasure: Erasure, expected: int) -> Row:

@@ -10,10 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from custody.application.erasure.places import Place
-from custody.application.ports import Clock, ErasureLedger
+from custody.application.ports import BuildReads, Clock, ErasureLedger
 from custody.domain.jobs import EraseJob
 from custody.domain.ledger.erasures import Artifact, Erasure, ErasureLevel, ErasureState
 from custody.errors import CustodyError, IntegrityError, Unavailable
+
+INDEX_BUILDS = "index-builds"
+"""A location of receipts: whoever builds an index, and may write the document at the moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,7 @@ class PropagateErasure:
 
     places: Sequence[Place]
     ledger: ErasureLedger
+    builds: BuildReads
     clock: Clock
 
     def __call__(self, job: EraseJob) -> None:
@@ -36,6 +40,10 @@ class PropagateErasure:
         artifacts = tuple(
             self._attempt(place, erasure) for place in self.places if place.concerns(erasure)
         )
+        if self._is_being_indexed(erasure):
+            detail = "An index is being built of the document at this moment."
+            waits = Artifact(INDEX_BUILDS, ErasureLevel.HIDDEN, None, detail)
+            artifacts = (*artifacts, waits)
         left = [a.location for a in artifacts if a.level is not ErasureLevel.DELETED]
         if erasure.state is not ErasureState.COMPLETE:
             self.ledger.put_erasure(
@@ -51,6 +59,15 @@ class PropagateErasure:
             raise Unavailable(
                 f"Not verified as deleted yet: {', '.join(left)}.", code="erasure-partial"
             )
+
+    def _is_being_indexed(self, erasure: Erasure) -> bool:
+        """Asked after every place was visited. A builder opens its batch before it reads what is
+        live, and reads the tombstone from then on; one that had opened it before is seen here."""
+        now = self.clock.now()
+        return any(
+            build.names(erasure.key.document_id, now=now)
+            for build in self.builds.builds(erasure.key.tenant)
+        )
 
     def _attempt(self, place: Place, erasure: Erasure) -> Artifact:
         try:

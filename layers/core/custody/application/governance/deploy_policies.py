@@ -79,6 +79,7 @@ class DeployPolicies:
     policies: PolicyStore
     ingestion: Signer
     policy: Signer
+    index: Signer
     verifier: Verifier
     packaged: Mapping[str, bytes]
     clock: Clock
@@ -87,7 +88,8 @@ class DeployPolicies:
     def __call__(self) -> Deployed:
         packaged = [self._packaged(name, text) for name, text in self.packaged.items()]
         self.ledger.mark_layout()
-        keys = (self.ingestion.verification_key(), self.policy.verification_key())
+        signers = (self.ingestion, self.policy, self.index)
+        keys = tuple(signer.verification_key() for signer in signers)
         registered = tuple(key.keyid for key in keys if self._register(key))
         self.ledger.make_page_secret()
         control = self.ledger.control(_SERVICE)

@@ -22,6 +22,7 @@ from custody.application.ports import (
 from custody.domain.index.candidates import Space
 from custody.domain.jobs import CleanupJob
 from custody.domain.ledger.access import wanted_acl
+from custody.domain.ledger.transitions import has_a_past
 from custody.domain.model import DocumentKey, SourceKey, VersionRecord, VersionState
 from custody.errors import IntegrityError, NotFound, Unavailable
 
@@ -49,7 +50,7 @@ class CleanUpSuperseded:
         if record.state in (VersionState.PENDING, VersionState.ACTIVE):
             return
         live, past = Space.of(job.key), Space.history_of(job.key)
-        kept = _has_a_past(record) and self._keep(record)
+        kept = has_a_past(record) and self._keep(record)
         spaces = (live,) if kept else (live, past)
         for space in spaces:
             self.index.delete(space, job.key, version=job.version)
@@ -64,24 +65,29 @@ class CleanUpSuperseded:
         head = self.ledger.head(key)
         if source is None or head is None:
             raise IntegrityError("The version's source or head is missing.", code="source-missing")
+        # While the model is changed there is a history of each; both take it before the live go.
+        revisions = self.index.revisions(past) or {record.model_revision or ""}
         try:
             chunks = read_chunks(self.objects, record)
-            vectors = read_every_vector(self.objects, record)
+            vectors = {
+                revision: read_every_vector(self.objects, record, revision)
+                for revision in revisions
+            }
         except (NotFound, IntegrityError):
             if self._is_over(key, record.version):
                 return False
             raise
-        revision = record.model_revision or ""
         acl = wanted_acl(head)
-        entries = entries_of(record, source, chunks, vectors, acl=acl, model_revision=revision)
-        self.index.ensure(past, model_revision=revision, dimensions=vectors.shape[1])
-        self.index.put(past, entries)
+        for revision, matrix in vectors.items():
+            entries = entries_of(record, source, chunks, matrix, acl=acl, model_revision=revision)
+            self.index.ensure(past, model_revision=revision, dimensions=matrix.shape[1])
+            self.index.put(past, entries)
         # Who may not read a document now may not read what it was: the newest ACL holds for all.
         self.index.set_acl(past, key, None, acl)
         self.index.refresh((past,))
         if self._is_over(key, record.version):
             return False
-        found = self.index.count(past, key, record.version, model_revision=revision)
+        found = self.index.count(past, key, record.version)
         if found != record.chunk_count:
             raise IntegrityError(
                 f"The history shows {found} of {record.chunk_count} chunks.",
@@ -98,13 +104,4 @@ class CleanUpSuperseded:
         again = self.ledger.version(key, version)
         head = self.ledger.head(key)
         erased_through = head.erased_through if head is not None else 0
-        return again is None or not _has_a_past(again) or version <= erased_through
-
-
-def _has_a_past(record: VersionRecord) -> bool:
-    return (
-        record.state is VersionState.SUPERSEDED
-        and record.published_at is not None
-        and record.superseded_at is not None
-        and record.expired_at is None
-    )
+        return again is None or not has_a_past(again) or version <= erased_through

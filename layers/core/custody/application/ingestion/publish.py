@@ -28,7 +28,7 @@ from custody.application.ports import (
     WritableIndex,
 )
 from custody.domain.index.candidates import Space
-from custody.domain.jobs import CleanupJob, PublishJob
+from custody.domain.jobs import CleanupJob, IndexJob, PublishJob
 from custody.domain.ledger.access import wanted_acl
 from custody.domain.ledger.drops import DropState
 from custody.domain.model import (
@@ -112,6 +112,9 @@ class Publish:
             self._clean_up(record.key, record.version)  # it ended while it was being signed
             return None
         live = record.state is VersionState.ACTIVE
+        if live and self._is_of_a_former_model(record):
+            self.jobs.send([IndexJob(record.key, record.version)])
+            return None
         acl = wanted_acl(head) if live and head.version == record.version else record.acl
         space, revision = Space.of(record.key), record.model_revision or ""
         entries = entries_of(
@@ -146,6 +149,11 @@ class Publish:
         )
         return self.ledger.signed(signed)
 
+    def _is_of_a_former_model(self, record: VersionRecord) -> bool:
+        """The space has indices, and none that its vectors belong in."""
+        revisions = self.index.revisions(Space.of(record.key))
+        return bool(revisions) and record.model_revision not in revisions
+
     def _is_over(self, record: VersionRecord) -> bool:
         again = self.ledger.version(record.key, record.version)
         return again is None or again.state not in (VersionState.PENDING, VersionState.ACTIVE)
@@ -179,6 +187,9 @@ class Publish:
         if head is None:
             self._clean_up(key, version)
             return
+        if self.index.revisions(Space.of(key)) - {record.model_revision}:
+            # A space has indices of two models while they are changed: this one's vectors are of one.
+            self.jobs.send([IndexJob(key, version)])
         for former in self._superseded_before(key, version):
             self._clean_up(key, former)
         if record.connector == DROP_CONNECTOR:

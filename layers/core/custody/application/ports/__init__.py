@@ -5,6 +5,7 @@ reached, refuses or times out; none returns an empty answer instead. A use case 
 port that it needs, and joins two where it needs both.
 """
 
+from custody.application.ports.builds import BuildReads, Builds
 from custody.application.ports.clock import Clock, Identifiers
 from custody.application.ports.documents import (
     AclHistory,
@@ -13,6 +14,7 @@ from custody.application.ports.documents import (
     Flip,
     HeadListing,
     HeadReads,
+    HeadScan,
     Narrowing,
     Publication,
     Rejections,
@@ -32,7 +34,14 @@ from custody.application.ports.index import (
 )
 from custody.application.ports.jobs import Jobs
 from custody.application.ports.judging import Judge, Rewriter
-from custody.application.ports.ledger import ErasureWork, Heads, Ledger, LedgerReads, Work
+from custody.application.ports.ledger import (
+    ErasureWork,
+    Heads,
+    IndexWork,
+    Ledger,
+    LedgerReads,
+    Work,
+)
 from custody.application.ports.objects import ObjectStore, StoredObject, Upload
 from custody.application.ports.pages import Cursors, Page, PageSecrets
 from custody.application.ports.policies import PolicyStore
@@ -57,6 +66,8 @@ __all__ = [
     "Admissions",
     "Authorizer",
     "Block",
+    "BuildReads",
+    "Builds",
     "CandidateIndex",
     "ChunkCounts",
     "Chunker",
@@ -73,8 +84,10 @@ __all__ = [
     "Flip",
     "HeadListing",
     "HeadReads",
+    "HeadScan",
     "Heads",
     "Identifiers",
+    "IndexWork",
     "Jobs",
     "Judge",
     "LayoutMarks",

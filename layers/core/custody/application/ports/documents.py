@@ -51,6 +51,18 @@ class HeadListing(Protocol):
     ) -> Page[Head]: ...
 
 
+class HeadScan(Protocol):
+    def scan_heads(self, tenant: str, *, cursor: str | None = None) -> Page[Head]:
+        """Every head that was there before the first page was asked for, in no order, each as it
+        is when its page is read: strongly consistent, which no listing is. A page may be short,
+        even empty, and still name a next one."""
+        ...
+
+    def cursor_after(self, head: Head) -> str:
+        """Of the page that goes on after this head."""
+        ...
+
+
 class VersionReads(Protocol):
     def version(self, key: DocumentKey, version: int) -> VersionRecord | None: ...
 

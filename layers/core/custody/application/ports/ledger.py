@@ -15,6 +15,7 @@ from custody.application.ports.documents import (
     Admissions,
     HeadListing,
     HeadReads,
+    HeadScan,
     Narrowing,
     Publication,
     Rejections,
@@ -25,6 +26,7 @@ from custody.application.ports.documents import (
 )
 from custody.application.ports.drops import DropLedger, DropListing
 from custody.application.ports.erasures import ErasureLedger, Tombstones
+from custody.application.ports.sources import SourceReads
 from custody.application.ports.trust import LayoutMarks, Trust
 from custody.domain.model import DocumentKey, LedgerView, SourceKey
 
@@ -59,11 +61,16 @@ class ErasureWork(HeadReads, VersionReads, DropLedger, ErasureLedger, Protocol):
     """What carries an erasure on, and cleans up."""
 
 
+class IndexWork(HeadReads, HeadScan, VersionHistory, SourceReads, Protocol):
+    """What an index is built of. Nothing of it is written."""
+
+
 class Ledger(
     Trust,
     Heads,
     Work,
     ErasureWork,
+    IndexWork,
     Admissions,
     Rejections,
     Publication,

@@ -143,6 +143,16 @@ def keeps_nothing(record: VersionRecord) -> bool:
     return over or record.expired_at is not None
 
 
+def has_a_past(record: VersionRecord) -> bool:
+    """It was live once, and is no longer: it belongs in the history, until it expires."""
+    return (
+        record.state is VersionState.SUPERSEDED
+        and record.published_at is not None
+        and record.superseded_at is not None
+        and record.expired_at is None
+    )
+
+
 def part_done(record: VersionRecord, part: int, model_revision: str) -> VersionRecord | None:
     if record.state is not VersionState.PENDING:
         return None
