@@ -6,7 +6,7 @@ import logging
 
 import typer
 
-from custody_cli.commands import documents, govern, ingest, policies, questions, stack
+from custody_cli.commands import documents, govern, indexes, ingest, policies, questions, stack
 
 app = typer.Typer(
     name="custody",
@@ -62,6 +62,11 @@ _policy.command()(policies.sign)
 _policy.command()(policies.activate)
 _policy.command()(policies.rollback)
 _policy.command()(policies.show)
+
+_index = _group("index", "Build the tenant's indices anew, and look at them.")
+_index.command()(indexes.rebuild)
+_index.command("list")(indexes.list_indexes)
+_index.command()(indexes.drop)
 
 
 def main() -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Document,
         Erasure,
         Evidence,
+        IndexBuild,
         Key,
         LegScore,
         PastAccess,
@@ -215,6 +216,22 @@ def policy_history(found: PolicyHistory) -> list[RenderableType]:
             text(change["by"] or "a deployment"),
             text(change["version"] or "the service's default"),
             text(change["digest"] or "-"),
+        )
+    return [table]
+
+
+def indexes(builds: Sequence[IndexBuild]) -> list[RenderableType]:
+    table = Table("build", "space", "state", "versions", "chunks", "model", "statement")
+    for build in builds:
+        step = f" ({build['step']})" if build["step"] else ""
+        table.add_row(
+            text(build["build_id"]),
+            text(build["space"]),
+            text(f"{build['state']}{step}"),
+            text(build["versions"]),
+            text(build["chunks"]),
+            text(build["model_revision"] or ""),
+            text((build["statement_id"] or "")[:16]),
         )
     return [table]
 

@@ -170,3 +170,24 @@ class Governing(Calls):
         """Put the one in force that was before; its reply is what is in force then."""
         path = f"/policies/{segment(name)}/rollback"
         return cast("t.SignedPolicy", self._change("POST", path, None, idempotency_key))
+
+    # --- indices ------------------------------------------------------------------------------
+
+    def indexes(self) -> list[t.IndexBuild]:
+        """The tenant's, those that were built and served before included."""
+        reply = cast("t.IndexBuilds", self._transport.call("GET", "/indexes"))
+        return reply["indices"]
+
+    def rebuild_indexes(
+        self, *, model: str | None = None, idempotency_key: str | None = None
+    ) -> t.IndexBuilds:
+        """Build them anew beside those that are served. ``model``: "own", the deployment's, or
+        "other", the one that the rebuild function has besides."""
+        body = fields.given(model=model)
+        reply = self._change("POST", "/indexes/rebuild", body, idempotency_key)
+        return cast("t.IndexBuilds", reply)
+
+    def drop_index(self, build_id: str, *, idempotency_key: str | None = None) -> t.IndexBuild:
+        """Give up one that is being built, or retire one of a former model."""
+        reply = self._change("DELETE", f"/indexes/{segment(build_id)}", None, idempotency_key)
+        return cast("t.IndexBuild", reply)

@@ -203,6 +203,40 @@ class PastAccess(TypedDict):
     source: PastSource | None
 
 
+class IndexBuild(TypedDict):
+    """One index of the tenant: being built, served, retiring or given up. ``step`` while it is being
+    built; ``envelope``: its signed statement, in DSSE."""
+
+    build_id: str
+    space: str
+    state: str
+    step: str | None
+    index: str | None
+    model: str | None
+    model_revision: str | None
+    former_revision: str | None
+    mapping_version: str | None
+    analysis_version: str | None
+    versions: int
+    chunks: int
+    read: int | None
+    written: int
+    passes: int
+    reason: str | None
+    snapshot: str | None
+    statement_id: str | None
+    envelope: dict[str, object] | None
+    requested_by: str
+    requested_at: str
+    updated_at: str | None
+    served_at: str | None
+    retire_at: str | None
+
+
+class IndexBuilds(TypedDict):
+    indices: list[IndexBuild]
+
+
 class AclResult(TypedDict):
     document_id: str
     version: int

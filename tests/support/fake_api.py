@@ -88,6 +88,7 @@ class FakeApi:
         self.in_force: list[str] = []  # digests, of one kind of policy
         self.drops: dict[tuple[str, str, str], dict[str, Any]] = {}  # tenant, source, name
         self.rejected_names: dict[str, list[str]] = {}
+        self.index_looks, self.built_as = 0, "SERVED"
         self.never_published: set[str] = set()
         self.never_erased = False
         self.verdict = "answerable"
@@ -315,6 +316,42 @@ class FakeApi:
             200,
             {"document_id": document_id, "version": document["version"], "envelope": envelope},
         )
+
+    def _index(self, build_id: str, state: str) -> dict[str, Any]:
+        return dict.fromkeys(
+            (
+                "index", "model", "former_revision", "mapping_version", "analysis_version", "read",
+                "reason", "snapshot", "envelope", "updated_at", "served_at", "retire_at",
+            )
+        ) | {
+            "build_id": build_id,
+            "space": "live",
+            "state": state,
+            "step": "copy" if state == "BUILDING" else None,
+            "model_revision": "minilm-1",
+            "versions": 3,
+            "chunks": 7,
+            "written": 7,
+            "passes": 2,
+            "statement_id": "s" * 64 if state == "SERVED" else None,
+            "requested_by": "gov",
+            "requested_at": "2026-03-01T12:00:00Z",
+        }  # fmt: skip
+
+    def _indexes(self, seen: Seen) -> Scripted:
+        """Each look finds one more of the builds done."""
+        self.index_looks += 1
+        states = [self.built_as if n < self.index_looks else "BUILDING" for n in (1, 2)]
+        builds = [self._index(f"ib-{n}", state) for n, state in enumerate(states, 1)]
+        return Scripted(200, {"indices": [self._index("ib-0", "RETIRING"), *builds]})
+
+    def _rebuild_indexes(self, seen: Seen) -> Scripted:
+        return Scripted(202, {"indices": [self._index(f"ib-{n}", "BUILDING") for n in (1, 2)]})
+
+    def _drop_index(self, seen: Seen, build_id: str) -> Scripted:
+        if build_id != "ib-1":
+            return problem(404, "index-not-found", "There is no such index.")
+        return Scripted(202, self._index(build_id, "ABANDONED"))
 
     def _access(self, seen: Seen, document_id: str) -> Scripted:
         document = self.documents.get(document_id)
@@ -550,6 +587,9 @@ _ROUTES: list[tuple[str, str, Callable[..., Scripted]]] = [
     ("DELETE", r"/documents/([^/]+)", FakeApi._delete_document),
     ("GET", r"/documents/([^/]+)/provenance", FakeApi._provenance),
     ("GET", r"/documents/([^/]+)/access", FakeApi._access),
+    ("GET", r"/indexes", FakeApi._indexes),
+    ("POST", r"/indexes/rebuild", FakeApi._rebuild_indexes),
+    ("DELETE", r"/indexes/([^/]+)", FakeApi._drop_index),
     ("PUT", r"/documents/([^/]+)/acl", FakeApi._set_acl),
     ("GET", r"/erasures/([^/]+)", FakeApi._erasure),
     ("POST", r"/uploads", FakeApi._create_upload),

@@ -117,6 +117,8 @@ def test_nan_is_refused_before_anything_is_sent() -> None:
         (lambda c: c.set_acl("a", ["user:u"]), "PUT", "/documents/a/acl"),
         (lambda c: c.delete_document("a", "why"), "DELETE", "/documents/a"),
         (lambda c: c.create_upload("s", "n.pdf", "application/pdf", 5), "POST", "/uploads"),
+        (lambda c: c.rebuild_indexes(), "POST", "/indexes/rebuild"),
+        (lambda c: c.drop_index("ib-1"), "DELETE", "/indexes/ib-1"),
         (lambda c: c.quarantine_source("s", "why"), "POST", "/sources/s/quarantine"),
         (lambda c: c.release_source("s"), "DELETE", "/sources/s/quarantine"),
         (lambda c: c.retire_key("k", "why"), "POST", "/keys/k/retire"),
