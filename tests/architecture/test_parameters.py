@@ -59,6 +59,8 @@ SCHEMA_OF = {
     "StoredGate": "StoredGateReply",
     "StoredAttempt": "StoredAttemptReply",
     "StoredAnswer": "StoredAnswerReply",
+    "IndexBuild": "IndexReply",
+    "IndexBuilds": "IndicesReply",
     "PastSource": "PastSourceReply",
     "PastAccess": "PastAccessReply",
     "Health": "HealthReply",
