@@ -15,8 +15,16 @@ from custody.adapters.system_clock import SystemClock
 from custody.adapters.token_chunker import TokenChunker
 from custody.application.failure import Failure
 from custody.application.governance.source_registry import SourceRequest
+from custody.application.indexing.pace import BuildPace
 from custody.application.ingestion.accept_document import DocumentRequest
-from custody.application.ports import Embedder, EvidenceIndex, Ledger
+from custody.application.ports import (
+    Chunker,
+    Embedder,
+    EvidenceIndex,
+    HeadReads,
+    Ledger,
+    RebuildableIndex,
+)
 from custody.bootstrap import Service
 from custody.domain.jobs import CleanupJob, EmbedJob, EraseJob, ParseJob, PublishJob
 from custody.domain.model import Principal, Scope
@@ -50,6 +58,7 @@ class InProcess:
     principal: Principal
     service: Service
     jobs: MemoryJobs
+    heads: HeadReads
 
     def ingest(self, requests: Iterator[DocumentRequest]) -> Iterator[int]:
         """Ingest one batch after another; yields how many documents are live so far.
@@ -101,21 +110,40 @@ def assemble(
     ledger: Ledger | None = None,
 ) -> InProcess:
     """A service with one registered source, its keys registered and its policies signed."""
+    return furnish(
+        index=index,
+        embedder=embedder or OnnxEmbedder(model),
+        chunker=TokenChunker(model),
+        ledger=ledger,
+    )
+
+
+def furnish(
+    *,
+    index: EvidenceIndex,
+    embedder: Embedder,
+    chunker: Chunker,
+    ledger: Ledger | None = None,
+    rebuildable: RebuildableIndex | None = None,
+    pace: BuildPace | None = None,
+) -> InProcess:
+    """The same, without a model where ``embedder`` and ``chunker`` need none."""
     since = SystemClock().now() - timedelta(minutes=1)
     jobs = MemoryJobs()
     ports = MemoryPorts(
         index=index,
-        embedder=embedder or OnnxEmbedder(model),
+        embedder=embedder,
         parser=FormatParser(),
-        chunker=TokenChunker(model),
+        chunker=chunker,
         signers={
             purpose: LocalSigner.generate(purpose, not_before=since)
-            for purpose in ("ingestion", "policy")
+            for purpose in ("ingestion", "policy", "index")
         },
+        given_rebuildable=rebuildable,
         ledger=ledger or MemoryLedger(),
         queue=jobs,
     )
-    service = Service(ports, FixedLimits())
+    service = Service(ports, FixedLimits(build_pace=pace or BuildPace()))
     service.deploy_policies()
     principal = Principal(
         "bench",
@@ -133,4 +161,4 @@ def assemble(
             default_acl=("group:readers",),
         ),
     )
-    return InProcess(principal, service, jobs)
+    return InProcess(principal, service, jobs, ports.ledger)

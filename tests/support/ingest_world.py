@@ -43,6 +43,7 @@ from custody.domain.jobs import (
     CleanupJob,
     EmbedJob,
     EraseJob,
+    IndexJob,
     Job,
     ParseJob,
     PublishJob,
@@ -63,7 +64,7 @@ from tests.support.memory_index import MemoryIndex
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TENANT = "acme"
 ALL = frozenset(scope.value for scope in Scope)
-KINDS = (ParseJob, EmbedJob, PublishJob, RejectJob, EraseJob, CleanupJob, RebuildJob)
+KINDS = (ParseJob, EmbedJob, PublishJob, RejectJob, EraseJob, CleanupJob, RebuildJob, IndexJob)
 
 
 def principal(
@@ -329,6 +330,8 @@ class WorldOn[L: Ledger, O: ObjectStore, I: EvidenceIndex]:
             self.clean_up_superseded(job)
         elif isinstance(job, RebuildJob):
             self.service.rebuild(job)
+        else:
+            self.service.index_elsewhere(job)
         for failure in failures:
             raise failure.error
 

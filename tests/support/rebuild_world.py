@@ -150,7 +150,8 @@ class RebuildWorld(WorldOn[MemoryLedger, MemoryObjects, SqliteIndex]):
 
     def live(self, reader: Principal = READER, *, model: str | None = None) -> set[tuple[str, int]]:
         """Documents and versions that a search serves: proposed, then decided by the ledger."""
-        entries = self.proposed("alpha", model=model)
+        only = replace(self.wanted(), acl_terms=reader.terms)
+        entries = self.proposed("alpha", model=model, only=only)
         view = self.ledger.view(
             reader.tenant,
             reader.subject,

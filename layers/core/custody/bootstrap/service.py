@@ -224,7 +224,8 @@ class Service:
         from custody.application.ingestion.clean_up import CleanUpSuperseded
 
         ports = self._ports
-        return CleanUpSuperseded(ports.ledger, ports.objects, ports.index)
+        jobs = ports.jobs("rebuild")
+        return CleanUpSuperseded(ports.ledger, ports.objects, ports.index, jobs)
 
     # --- reading ----------------------------------------------------------------------------------
 

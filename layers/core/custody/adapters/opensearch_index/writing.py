@@ -52,7 +52,7 @@ class Writing(Node):
             indices = _of_revision(found, revision)
             vectors = _checked(space, indices, entries)
             for index in indices:
-                self._write(index.name, entries, vectors)
+                self._write(index.name, entries, vectors, self._write_timeout_s)
             return True
 
         if not self._on_every(space, write, none=False):
@@ -132,15 +132,21 @@ class Writing(Node):
                     raise
         return name
 
-    def _write(self, index: str, entries: Sequence[IndexEntry], vectors: Sequence[Vector]) -> None:
+    def _write(
+        self,
+        index: str,
+        entries: Sequence[IndexEntry],
+        vectors: Sequence[Vector],
+        timeout_s: float,
+    ) -> None:
         alias = names.own_alias(index)
         for batch in batched(zip(entries, vectors, strict=True), _BULK_CHUNKS):
             lines = mapping.bulk_lines(alias, [e for e, _ in batch], [v for _, v in batch])
             with reaching():
                 response = self._client.bulk(
                     body=lines,
-                    params={"require_alias": "true", "timeout": f"{self._write_timeout_s:.0f}s"},
-                    request_timeout=self._write_timeout_s,
+                    params={"require_alias": "true", "timeout": f"{timeout_s:.0f}s"},
+                    request_timeout=timeout_s,
                 )
             if answers.bulk_found_no_index(response):
                 raise IndexGone()

@@ -7,6 +7,7 @@ live has no past and is only taken out.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,13 +15,14 @@ from custody.application.evidence_files import read_chunks, read_every_vector
 from custody.application.index_entries import entries_of
 from custody.application.ports import (
     HeadReads,
+    Jobs,
     ObjectStore,
     SourceReads,
     VersionReads,
     WritableIndex,
 )
 from custody.domain.index.candidates import Space
-from custody.domain.jobs import CleanupJob
+from custody.domain.jobs import CleanupJob, IndexJob
 from custody.domain.ledger.access import wanted_acl
 from custody.domain.ledger.transitions import has_a_past
 from custody.domain.model import DocumentKey, SourceKey, VersionRecord, VersionState
@@ -36,6 +38,7 @@ class CleanUpSuperseded:
     ledger: CleanUpLedger
     objects: ObjectStore
     index: WritableIndex
+    jobs: Jobs
 
     def __call__(self, job: CleanupJob) -> None:
         """Touches no object. A version that is live or on its way is never touched, however late
@@ -65,17 +68,18 @@ class CleanUpSuperseded:
         head = self.ledger.head(key)
         if source is None or head is None:
             raise IntegrityError("The version's source or head is missing.", code="source-missing")
-        # While the model is changed there is a history of each; both take it before the live go.
-        revisions = self.index.revisions(past) or {record.model_revision or ""}
         try:
             chunks = read_chunks(self.objects, record)
             vectors = {
                 revision: read_every_vector(self.objects, record, revision)
-                for revision in revisions
+                for revision in self._models(record)
             }
-        except (NotFound, IntegrityError):
+        except (NotFound, IntegrityError) as error:
             if self._is_over(key, record.version):
                 return False
+            if error.code == "vectors-missing":
+                # Of another model: once they are made, the move is delivered again.
+                self.jobs.send([IndexJob(key, record.version)])
             raise
         acl = wanted_acl(head)
         for revision, matrix in vectors.items():
@@ -98,6 +102,16 @@ class CleanUpSuperseded:
             self.index.set_acl(past, key, None, wanted_acl(after))
             self.index.refresh((past,))
         return True
+
+    def _models(self, record: VersionRecord) -> Collection[str]:
+        """While the model is changed there may be a history of each: all of them take the version
+        before it leaves the live ones. The first history is of a model that the live ones have."""
+        own = record.model_revision or ""
+        past = self.index.revisions(Space.history_of(record.key))
+        if past:
+            return past
+        live = self.index.revisions(Space.of(record.key))
+        return (own,) if own in live or not live else (min(live),)
 
     def _is_over(self, key: DocumentKey, version: int) -> bool:
         """Erased or expired meanwhile: then nothing of it is kept."""
