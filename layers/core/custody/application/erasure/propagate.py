@@ -37,13 +37,14 @@ class PropagateErasure:
             raise IntegrityError("There is no such erasure.", code="erasure-missing")
         if job.name is not None:
             erasure = replace(erasure, name=job.name)
+        waits = self._is_being_indexed(erasure)
         artifacts = tuple(
             self._attempt(place, erasure) for place in self.places if place.concerns(erasure)
         )
-        if self._is_being_indexed(erasure):
+        if waits:
             detail = "An index is being built of the document at this moment."
-            waits = Artifact(INDEX_BUILDS, ErasureLevel.HIDDEN, None, detail)
-            artifacts = (*artifacts, waits)
+            busy = Artifact(INDEX_BUILDS, ErasureLevel.HIDDEN, None, detail)
+            artifacts = (*artifacts, busy)
         left = [a.location for a in artifacts if a.level is not ErasureLevel.DELETED]
         if erasure.state is not ErasureState.COMPLETE:
             self.ledger.put_erasure(
@@ -61,8 +62,9 @@ class PropagateErasure:
             )
 
     def _is_being_indexed(self, erasure: Erasure) -> bool:
-        """Asked after every place was visited. A builder opens its batch before it reads what is
-        live, and reads the tombstone from then on; one that had opened it before is seen here."""
+        """Asked before any place is visited. A builder that opens its batch later reads the tombstone
+        and writes nothing of the document; whatever one wrote that had closed its batch before, or
+        had left off in the middle, is found by the places that follow."""
         now = self.clock.now()
         return any(
             build.names(erasure.key.document_id, now=now)

@@ -36,7 +36,7 @@ def belongings(
         found += [
             Belonging(record, record.acl)
             for record in _versions(ledger, head, head.version)
-            if record.state is VersionState.PENDING and record.envelope is not None
+            if _is_on_its_way(record, head)
         ]
     for version in sorted(unmoved):
         record = ledger.version(head.key, version)
@@ -47,6 +47,15 @@ def belongings(
 
 def _is_past(record: VersionRecord, head: Head) -> bool:
     return has_a_past(record) and record.version > head.erased_through
+
+
+def _is_on_its_way(record: VersionRecord, head: Head) -> bool:
+    """Signed, and not erased: the tombstone comes before the records that it covers are stripped."""
+    return (
+        record.state is VersionState.PENDING
+        and record.envelope is not None
+        and record.version > head.erased_through
+    )
 
 
 def _versions(ledger: VersionHistory, head: Head, above: int) -> Iterator[VersionRecord]:

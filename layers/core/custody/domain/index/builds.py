@@ -177,7 +177,8 @@ def retired(build: IndexBuild, *, now: datetime) -> IndexBuild:
 
 
 def abandoned(build: IndexBuild, reason: str, *, now: datetime) -> IndexBuild:
-    """Raises Conflict(index-in-use) once it may be served."""
+    """Its batch stays: whoever opened it may be writing until it is over. Raises
+    Conflict(index-in-use) once it may be served."""
     if build.state is BuildState.ABANDONED:
         return build
     if build.step is BuildStep.SWITCH:
@@ -185,7 +186,6 @@ def abandoned(build: IndexBuild, reason: str, *, now: datetime) -> IndexBuild:
     return replace(
         building(build),
         state=BuildState.ABANDONED,
-        batch=None,
         current=None,
         reason=reason,
         updated_at=now,
