@@ -15,7 +15,7 @@ from custody.domain.jobs import EraseJob
 from custody.domain.ledger.erasures import Erasure, ErasureState
 from custody.domain.model import BuildKey, DocumentKey
 from custody.errors import Unavailable
-from tests.support.ingest_world import GOVERNOR, TENANT, WRITER
+from tests.support.ingest_world import GOVERNOR, TENANT, WRITER, Crash
 from tests.support.rebuild_world import ACME, RebuildWorld
 
 DOC = DocumentKey(TENANT, "long")
@@ -123,3 +123,36 @@ def test_the_run_of_a_build_that_was_given_up_holds_the_receipt_up(
     world.work()
     assert world.build(stalled.key).state is BuildState.ABANDONED
     assert world.index.left(ACME, DOC) == 0
+
+
+def test_a_version_that_was_signed_and_then_erased_is_put_nowhere(
+    world: RebuildWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.publish_document("other")
+    world.while_waiting = lambda: None
+    world.publish_document("long")
+    with monkeypatch.context() as patch:
+        patch.setattr(world.index, "put", _killed)
+        world._build()
+        with pytest.raises(Crash):
+            world.work()
+    signed = world.ledger.version(DOC, 1)
+    assert signed is not None
+    assert signed.envelope is not None
+    erase(world)  # the tombstone alone: its records are stripped later
+    put: list[DocumentKey] = []
+    real = world.index.put_into
+
+    def put_into(space: Space, name: str, entries: Sequence[IndexEntry]) -> None:
+        put.extend(entry.key for entry in entries)
+        real(space, name, entries)
+
+    monkeypatch.setattr(world.index, "put_into", put_into)
+    world._build()
+    world.run(world.begin())
+    assert put
+    assert DOC not in put
+
+
+def _killed(*_: object) -> None:
+    raise Crash("before put")

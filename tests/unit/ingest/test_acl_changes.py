@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from custody.application.ingestion.change_acl import AclRequest
+from custody.domain.index.candidates import Space
 from custody.domain.jobs import PublishJob
 from custody.domain.model import Acl, DocumentKey
 from custody.domain.provenance import statement
@@ -15,6 +16,7 @@ from tests.support.ingest_world import (
     STRANGER,
     TENANT,
     WRITER,
+    Crash,
     World,
     principal,
     request,
@@ -117,6 +119,36 @@ def test_repeated_and_stale_jobs_change_nothing_more(world: World) -> None:
     for revision in (1, 2, 9):
         assert world.publish([PublishJob(GUIDE, 1, revision)]) == ()
     assert world.ledger.head(GUIDE) == head
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_slow_publisher_of_an_older_change_does_not_undo_a_newer_one_in_the_index(
+    world: World, monkeypatch: pytest.MonkeyPatch, killed: bool
+) -> None:
+    world.while_waiting = lambda: None
+    world.change_acl(WRITER, AclRequest("guide", ("user:eve",)))
+    real = world.index.set_acl
+    slow: list[Acl] = []
+
+    def set_acl(space: Space, key: DocumentKey, version: int | None, acl: Acl) -> None:
+        if not slow:
+            slow.append(acl)
+            world.change_acl(WRITER, AclRequest("guide", ("user:bob",)))
+            world.work()
+            real(space, key, version, acl)
+            if killed:
+                raise Crash("after set_acl")
+        real(space, key, version, acl)
+
+    monkeypatch.setattr(world.index, "set_acl", set_acl)
+    try:
+        world.handle(PublishJob(GUIDE, 1, 1))
+    except Crash:
+        assert killed
+        world.handle(PublishJob(GUIDE, 1, 1))
+    assert slow == [Acl.of("user:eve")]
+    world.index.refresh((Space.of(GUIDE),))  # whatever was set is seen sooner or later
+    assert world.texts(BOB) == {"secret"}
 
 
 def test_a_repeat_after_a_lost_job_sends_it_again(world: World) -> None:

@@ -9,10 +9,11 @@ import pytest
 
 from custody.application.erasure.request import ErasureRequest
 from custody.application.ingestion.change_acl import AclRequest
+from custody.application.ports import Flip
 from custody.domain.index.candidates import IndexEntry, LegQuery, SearchFilter, Space
 from custody.domain.jobs import CleanupJob, PublishJob
 from custody.domain.ledger.erasures import ErasureState
-from custody.domain.model import DocumentKey, Leg
+from custody.domain.model import Acl, DocumentKey, Head, Leg
 from custody.errors import IntegrityError, Unavailable
 from tests.support.ingest_world import KINDS, TENANT, WRITER, Crash, World, request
 
@@ -258,3 +259,89 @@ def test_an_acl_that_changes_in_the_middle_of_a_move_holds(
     monkeypatch.setattr(world.index, "put", narrowed_meanwhile)
     world.work()
     assert {entry.acl for entry in past(world)} == {("user:bob",)}
+
+
+def test_a_publisher_that_was_killed_after_the_flip_leaves_no_former_version_behind(
+    world: World,
+) -> None:
+    """Its successor went live before it was delivered again."""
+    world.post_document(WRITER, request(text="one"))
+    world.while_waiting = lambda: None
+    for text in ("two", "three"):
+        world.post_document(WRITER, request(text=text))
+    waiting: list[PublishJob] = []
+    world.queue.drain(dict.fromkeys(KINDS, world.handle) | {PublishJob: waiting.append})
+    second, third = sorted(waiting, key=lambda job: job.version)
+    real = world.ledger.flip
+
+    def flip(flip: Flip) -> Head | None:
+        real(flip)
+        raise Crash("after flip")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(world.ledger, "flip", flip)
+        world._build()
+        with pytest.raises(Crash):
+            world.handle(second)
+    world._build()
+    world.handle(third)
+    world.handle(second)
+    world.work()
+    assert [entry.text for entry in world.index.visible()] == ["three"]
+    assert [entry.text for entry in past(world)] == ["one", "two"]
+
+
+def test_a_version_that_was_overtaken_hides_no_former_version(world: World) -> None:
+    """It was killed between the flip and the job that moves the former one."""
+    world.post_document(WRITER, request(text="one"))
+    world.while_waiting = lambda: None
+    for text in ("overtaken", "three"):
+        world.post_document(WRITER, request(text=text))
+    waiting: list[PublishJob] = []
+    world.queue.drain(dict.fromkeys(KINDS, world.handle) | {PublishJob: waiting.append})
+    overtaken, third = sorted(waiting, key=lambda job: job.version)
+    real = world.ledger.flip
+
+    def flip(flip: Flip) -> Head | None:
+        real(flip)
+        raise Crash("after flip")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(world.ledger, "flip", flip)
+        world._build()
+        with pytest.raises(Crash):
+            world.handle(third)
+    world._build()
+    world.handle(overtaken)
+    world.handle(third)
+    world.work()
+    assert [entry.text for entry in world.index.visible()] == ["three"]
+    assert [entry.text for entry in past(world)] == ["one"]
+
+
+def test_an_acl_that_changes_while_the_history_follows_another_change_is_not_undone(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.post_document(WRITER, request(text="one"))
+    world.while_waiting = lambda: None
+    world.post_document(WRITER, request(text="two"))
+    moves: list[CleanupJob] = []
+    world.queue.drain(dict.fromkeys(KINDS, world.handle) | {CleanupJob: moves.append})
+    wanted = iter([("user:zoe",), ("group:staff", "user:bob")])
+    real = world.index.past.set_acl
+
+    def set_acl(space: Space, key: DocumentKey, version: int | None, acl: Acl) -> None:
+        """Another change is asked for, signed and put in force before this one arrives."""
+        change = next(wanted, None)
+        if change is not None:
+            world.change_acl(WRITER, AclRequest("guide", change))
+            with monkeypatch.context() as patch:
+                patch.setattr(world.index.past, "set_acl", real)
+                world.work()
+        real(space, key, version, acl)
+
+    monkeypatch.setattr(world.index.past, "set_acl", set_acl)
+    world.clean_up_superseded(moves[0])
+    assert next(wanted, None) is None
+    assert [entry.acl for entry in past(world)] == [("group:staff", "user:bob")]
+    assert [entry.acl for entry in world.index.visible()] == [("group:staff", "user:bob")]

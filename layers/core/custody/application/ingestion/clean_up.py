@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from custody.application.evidence_files import read_chunks, read_every_vector
+from custody.application.index_acl import follow_acl
 from custody.application.index_entries import entries_of
 from custody.application.ports import (
     HeadReads,
@@ -86,9 +87,8 @@ class CleanUpSuperseded:
             entries = entries_of(record, source, chunks, matrix, acl=acl, model_revision=revision)
             self.index.ensure(past, model_revision=revision, dimensions=matrix.shape[1])
             self.index.put(past, entries)
-        # Who may not read a document now may not read what it was: the newest ACL holds for all.
-        self.index.set_acl(past, key, None, acl)
         self.index.refresh((past,))
+        follow_acl(self.ledger, self.index, key, (past,))
         if self._is_over(key, record.version):
             return False
         found = self.index.count(past, key, record.version)
@@ -97,10 +97,6 @@ class CleanUpSuperseded:
                 f"The history shows {found} of {record.chunk_count} chunks.",
                 code="index-incomplete",
             )
-        after = self.ledger.head(key)
-        if after is not None and after.version > 0 and wanted_acl(after) != acl:
-            self.index.set_acl(past, key, None, wanted_acl(after))
-            self.index.refresh((past,))
         return True
 
     def _models(self, record: VersionRecord) -> Collection[str]:

@@ -7,12 +7,13 @@ turn meanwhile (superseded, erased, rejected) is taken out of the index again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from custody.application.evidence_files import read_chunks, read_every_vector
 from custody.application.failure import Failure, collecting
+from custody.application.index_acl import follow_acl
 from custody.application.index_entries import entries_of, leaves_of
 from custody.application.ingestion.publish_acl import PublishAcl, PublishAclLedger
 from custody.application.ingestion.rejecting import DROP_CONNECTOR, settle_drop
@@ -93,6 +94,9 @@ class Publish:
             return None
         if record.state not in (VersionState.PENDING, VersionState.ACTIVE):
             self._clean_up(record.key, record.version)
+            if record.published_at is not None:
+                # An earlier delivery made it live, and may have been killed before it said so.
+                self._clean_up_former(record.key, record.version)
             return None
         source = self.ledger.source(SourceKey(record.key.tenant, record.source_id))
         head = self.ledger.head(record.key)
@@ -190,8 +194,7 @@ class Publish:
         if self.index.revisions(Space.of(key)) - {record.model_revision}:
             # A space has indices of two models while they are changed: this one's vectors are of one.
             self.jobs.send([IndexJob(key, version)])
-        for former in self._superseded_before(key, version):
-            self._clean_up(key, former)
+        self._clean_up_former(key, version)
         if record.connector == DROP_CONNECTOR:
             settle_drop(self.ledger, record, DropState.ACTIVE, (), self.clock)
         if head.narrowed_to is not None:
@@ -199,19 +202,19 @@ class Publish:
             self._publish_acl(key)
         elif head.version == version and head.acl != indexed_acl:
             # It changed between reading the head and writing the entries of a live version.
-            self.index.set_acl(Space.of(key), key, version, head.acl)
-            self.index.refresh((Space.of(key),))
+            follow_acl(self.ledger, self.index, key, (Space.of(key),))
 
-    def _superseded_before(self, key: DocumentKey, version: int) -> Iterable[int]:
-        """The newest superseded version: its predecessors were cleaned up when it went live."""
+    def _clean_up_former(self, key: DocumentKey, version: int) -> None:
+        """The one that was live before: its predecessors were cleaned up when it went live. What was
+        overtaken in between is cleaned up by its own publisher."""
         cursor: str | None = str(version)
         while cursor is not None:
             page = self.ledger.versions(key, limit=25, cursor=cursor)
             for record in page.items:
-                if record.state is VersionState.SUPERSEDED and record.version < version:
-                    return (record.version,)
+                if record.state is VersionState.SUPERSEDED and record.published_at is not None:
+                    self._clean_up(key, record.version)
+                    return
             cursor = page.next
-        return ()
 
     def _clean_up(self, key: DocumentKey, version: int) -> None:
         self.jobs.send([CleanupJob(key, version)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from custody.application.index_acl import follow_acl
 from custody.application.ports import (
     AclPublication,
     Clock,
@@ -42,7 +43,11 @@ class PublishAcl:
 
     def _publish_wanted(self, key: DocumentKey) -> None:
         head = self.ledger.head(key)
-        if head is None or head.version == 0 or head.narrowed_to is None:
+        if head is None or head.version == 0:
+            return
+        if head.narrowed_to is None:
+            # Another one was faster, and the index may show what an attempt of ours set after it.
+            follow_acl(self.ledger, self.index, key, _spaces(key))
             return
         record = self.ledger.version(key, head.version)
         source = self.ledger.source(SourceKey(key.tenant, head.source_id))
@@ -66,7 +71,7 @@ class PublishAcl:
             supersedes=_supersedes(head),
         )
         envelope = self.signer.sign(statement.PAYLOAD_TYPE, payload)
-        live, past = Space.of(head.key), Space.history_of(head.key)
+        live, past = _spaces(head.key)
         self.index.set_acl(live, head.key, head.version, acl)
         self.index.set_acl(past, head.key, None, acl)
         self.index.refresh((live, past))
@@ -81,6 +86,10 @@ class PublishAcl:
         )
         if after is None:
             raise transitions.moved("document")
+
+
+def _spaces(key: DocumentKey) -> tuple[Space, Space]:
+    return Space.of(key), Space.history_of(key)
 
 
 def _supersedes(head: Head) -> int | None:
