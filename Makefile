@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv
 MODEL ?= minilm
+OTHER_MODEL ?=
 INDEX ?= embedded
 ARCH ?= x86_64
 STACK ?= custody
@@ -17,6 +18,7 @@ PYTHON ?=
 export UV_NO_PROGRESS := 1
 export SAM_CLI_TELEMETRY := 0
 export CUSTODY_MODEL := $(MODEL)
+export CUSTODY_OTHER_MODEL := $(OTHER_MODEL)
 
 say = @printf '%s\n' "$(1)" >&2
 
@@ -139,7 +141,7 @@ invoke: setup tools ## run one handler as Lambda does: FUNCTION=query EVENT=even
 deploy: setup tools ## deploy to AWS: STACK=custody ARCH=x86_64 PARAMETERS="TokenIssuer=https://… OpenSearchUrl=https://… …"
 	@test -n "$(PARAMETERS)" || { echo "make deploy needs PARAMETERS=\"Name=value …\"; docs/operations.md lists them." >&2; exit 2; }
 	PATH="$(abspath $(BIN)):$$PATH" CUSTODY_LAYER_PLATFORM=$(ARCH) .local/venvs/sam/bin/sam build \
-	  --parameter-overrides Architecture=$(ARCH) ModelName=$(MODEL)
+	  --parameter-overrides Architecture=$(ARCH) ModelName=$(MODEL) OtherModelName='"$(OTHER_MODEL)"'
 	.local/venvs/sam/bin/sam deploy --stack-name $(STACK) --resolve-s3 --no-fail-on-empty-changeset \
 	  --capabilities CAPABILITY_IAM CAPABILITY_AUTO_EXPAND \
-	  --parameter-overrides Architecture=$(ARCH) ModelName=$(MODEL) $(PARAMETERS)
+	  --parameter-overrides Architecture=$(ARCH) ModelName=$(MODEL) OtherModelName='"$(OTHER_MODEL)"' $(PARAMETERS)

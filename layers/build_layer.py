@@ -5,6 +5,7 @@
 Environment:
   CUSTODY_LAYER_PLATFORM  x86_64 (default) or arm64: Lambda's Linux; host: this machine's own
   CUSTODY_MODEL           a model of embeddings/models.json (default minilm)
+  CUSTODY_OTHER_MODEL     a second one, to build indices of; none by default
 
 Called by `make build-<Layer>Layer` of each layer's Makefile, which `sam build` runs. Installed and
 trimmed dependencies are kept under .local/build, so an unchanged lock costs a copy.
@@ -137,17 +138,23 @@ def own_files(layer: str, python: Path) -> None:
             target.parent.mkdir(parents=True)
             shutil.copyfile(policy, target)
     elif layer == "embeddings":
-        model = os.environ.get("CUSTODY_MODEL") or "minilm"
-        script = ROOT / "layers" / "embeddings" / "build_model.py"
-        built = ROOT / ".local" / "models" / model
-        cache = ROOT / ".local" / "cache" / "models"
-        command = [sys.executable, str(script), model, str(built), "--cache", str(cache)]
-        if subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode:
-            raise SystemExit(1)
-        shutil.copytree(built, python / "custody_model")
-        (python / "custody_model" / "__init__.py").write_text(MODEL_PACKAGE)
-        # Lets a function notice that it was given another model than it is set to use.
-        (python / "custody_model" / "MODEL").write_text(f"{model}\n")
+        add_model(os.environ.get("CUSTODY_MODEL") or "minilm", python / "custody_model")
+        other = os.environ.get("CUSTODY_OTHER_MODEL")
+        if other:
+            add_model(other, python / "custody_other_model")
+
+
+def add_model(model: str, package: Path) -> None:
+    script = ROOT / "layers" / "embeddings" / "build_model.py"
+    built = ROOT / ".local" / "models" / model
+    cache = ROOT / ".local" / "cache" / "models"
+    command = [sys.executable, str(script), model, str(built), "--cache", str(cache)]
+    if subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode:
+        raise SystemExit(1)
+    shutil.copytree(built, package)
+    (package / "__init__.py").write_text(MODEL_PACKAGE)
+    # Lets a function notice that it was given another model than it is set to use.
+    (package / "MODEL").write_text(f"{model}\n")
 
 
 def files(folder: Path) -> Iterator[Path]:
@@ -169,7 +176,7 @@ def main() -> int:
     shutil.rmtree(python, ignore_errors=True)
     shutil.copytree(dependencies(options.layer, wanted), python)
     own_files(options.layer, python)
-    for own in ("custody", "custody_model"):
+    for own in ("custody", "custody_model", "custody_other_model"):
         if (python / own).exists():
             precompile(python / own, python)
     size = sum(p.stat().st_size for p in files(python))
