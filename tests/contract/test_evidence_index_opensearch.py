@@ -19,6 +19,8 @@ import pytest
 from custody.adapters.opensearch_index import OpenSearchIndex, connect
 from custody.adapters.opensearch_index.mapping import meta_of
 from custody.adapters.opensearch_index.names import alias_of
+from custody.adapters.opensearch_index.node import PIECE_TIMEOUT_S
+from custody.application.indexing.pace import BuildPace
 from custody.application.ports import EvidenceIndex
 from custody.bootstrap.environment import EnvironmentPorts
 from custody.domain.index.candidates import LegHits, Space
@@ -284,6 +286,22 @@ def test_a_time_out_is_unavailable_and_not_tried_again(
     assert time.monotonic() - start < 5
     released.set()
     assert node.requests == ["_msearch"]
+
+
+def test_a_write_under_a_lease_is_given_up_before_the_lease_is_over(node: FakeNode) -> None:
+    index = OpenSearchIndex(connect(node.url, timeout_s=60.0), "fake", piece_timeout_s=0.5)
+    released = threading.Event()
+
+    def slow() -> tuple[int, Any]:
+        released.wait(20)
+        return 200, {"items": [{"index": {"status": 201}}]}
+
+    node.answers["_bulk"] = slow
+    start = time.monotonic()
+    refused(lambda: index.put_into(ACME, "i", [entry("doc", vector=unit(1))]))
+    assert time.monotonic() - start < 10
+    released.set()
+    assert BuildPace().margin.total_seconds() > 2 * PIECE_TIMEOUT_S
 
 
 @pytest.mark.parametrize("stuck", ["_refresh", "_delete_by_query", "_update_by_query"])

@@ -45,7 +45,8 @@ class OpenSearchIndex(Rebuilding):
     ``auto_expand_replicas`` takes) are for indices yet to be made. ``cluster_uuid``: the one
     cluster that may answer; with it, a wrong endpoint is an error and no empty result.
     ``sweep_timeout_s``: for a change of what a query finds. A node whose disk is full would try one
-    again for minutes, and the caller has other places to go to."""
+    again for minutes, and the caller has other places to go to. ``piece_timeout_s``: for what is put
+    into one index alone, under a lease."""
 
     def search(self, query: LegQuery) -> LegHits:
         filters = queries.filter_clauses(query.filter)

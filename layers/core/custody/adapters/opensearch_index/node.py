@@ -12,6 +12,9 @@ from custody.adapters.opensearch_index import answers, mapping, names
 from custody.adapters.opensearch_index.reaching import IndexGone, NotReady, reaching
 from custody.domain.index.candidates import Space
 
+PIECE_TIMEOUT_S = 20.0
+"""With the client's one repeat it is over before a builder's lease can be."""
+
 _PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)
 
 
@@ -39,6 +42,7 @@ class Node:
         search_timeout_s: float = 3.0,
         write_timeout_s: float = 60.0,
         sweep_timeout_s: float = 15.0,
+        piece_timeout_s: float = PIECE_TIMEOUT_S,
         cluster_uuid: str | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -49,6 +53,7 @@ class Node:
         self._search_timeout = f"{round(search_timeout_s * 1000)}ms"
         self._write_timeout_s = write_timeout_s
         self._sweep_timeout_s = sweep_timeout_s
+        self._piece_timeout_s = piece_timeout_s
         self._cluster_uuid = cluster_uuid
         self._sleep = sleep
 

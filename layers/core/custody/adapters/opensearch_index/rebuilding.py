@@ -36,8 +36,7 @@ class Rebuilding(Writing):
         vectors = checked_vectors(
             space, entries, model_revision=meta["model_revision"], dimensions=meta["dimensions"]
         )
-        # A builder's lease is short: what hangs longer is given up and done again.
-        self._write(name, entries, vectors, self._sweep_timeout_s)
+        self._write(name, entries, vectors, self._piece_timeout_s)
 
     def take_from(self, space: Space, name: str, key: DocumentKey, version: int) -> None:
         self._named(space, name)

@@ -145,7 +145,7 @@ class Writing(Node):
             with reaching():
                 response = self._client.bulk(
                     body=lines,
-                    params={"require_alias": "true", "timeout": f"{timeout_s:.0f}s"},
+                    params={"require_alias": "true", "timeout": f"{round(timeout_s * 1000)}ms"},
                     request_timeout=timeout_s,
                 )
             if answers.bulk_found_no_index(response):
