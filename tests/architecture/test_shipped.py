@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from custody_local.paths import ROOT
 from tests.support.scripts import load_script
@@ -86,3 +89,31 @@ def test_the_layer_s_own_files_are_the_package_and_the_default_policies(tmp_path
     modules = {str(path.relative_to(CORE)) for path in MODULES.values()}
     assert {path for path in built if path.endswith(".py")} == modules
     assert built - policies - modules <= {"custody/py.typed"}
+
+
+@pytest.mark.parametrize("other", ["", "second"])
+def test_a_second_model_lies_beside_the_first_where_one_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    builder = load_script(ROOT / "layers" / "build_layer.py", "build_layer")
+    for model in ("first", "second"):
+        folder = tmp_path / ".local/models" / model
+        folder.mkdir(parents=True)
+        (folder / "manifest.json").write_text(model)
+    asked: list[str] = []
+
+    def build_model(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        asked.append(command[2])
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(builder, "ROOT", tmp_path)
+    monkeypatch.setattr(builder.subprocess, "run", build_model)
+    monkeypatch.setenv("CUSTODY_MODEL", "first")
+    monkeypatch.setenv("CUSTODY_OTHER_MODEL", other)
+    builder.own_files("embeddings", tmp_path / "python")
+    packages = {"custody_model": "first"} | ({"custody_other_model": other} if other else {})
+    assert asked == list(packages.values())
+    assert {path.name for path in (tmp_path / "python").iterdir()} == packages.keys()
+    for package, model in packages.items():
+        assert (tmp_path / "python" / package / "MODEL").read_text() == f"{model}\n"
+        assert (tmp_path / "python" / package / "manifest.json").read_text() == model

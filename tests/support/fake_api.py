@@ -91,6 +91,7 @@ class FakeApi:
         self.index_looks, self.built_as = 0, "SERVED"
         self.never_published: set[str] = set()
         self.never_erased = False
+        self.given_up_for = "given-up"
         self.verdict = "answerable"
         self.answers: dict[str, dict[str, Any]] = {}
         self.stored_attempts: list[dict[str, Any]] = [
@@ -343,6 +344,8 @@ class FakeApi:
         self.index_looks += 1
         states = [self.built_as if n < self.index_looks else "BUILDING" for n in (1, 2)]
         builds = [self._index(f"ib-{n}", state) for n, state in enumerate(states, 1)]
+        for build in builds:
+            build["reason"] = self.given_up_for if build["state"] == "ABANDONED" else None
         return Scripted(200, {"indices": [self._index("ib-0", "RETIRING"), *builds]})
 
     def _rebuild_indexes(self, seen: Seen) -> Scripted:

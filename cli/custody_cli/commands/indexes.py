@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 BUILDING = "BUILDING"
 SERVED = "SERVED"
+NOTHING = "nothing-to-index"
 LOOK_AGAIN_SECONDS = 1.0
 
 
@@ -55,7 +56,7 @@ def rebuild(
             return 0
         done = _wait(client, {build["build_id"] for build in begun}, timeout)
     _tell(done, as_json=as_json)
-    return 0 if all(build["state"] == SERVED for build in done) else NO
+    return 0 if all(_is_well(build) for build in done) else NO
 
 
 @command
@@ -92,6 +93,11 @@ def drop(
         output.show_json(cast("dict[str, object]", dropped))
     else:
         _tell([dropped], as_json=False)
+
+
+def _is_well(build: IndexBuild) -> bool:
+    """Where there is nothing to index, as in the history of a new tenant, none is needed."""
+    return build["state"] == SERVED or build["reason"] == NOTHING
 
 
 def _wait(client: Client, wanted: set[str], timeout: float) -> list[IndexBuild]:

@@ -47,6 +47,14 @@ def test_wait_says_no_where_one_was_given_up(
     assert (code, {build["state"] for build in told["indices"]}) == (1, {"ABANDONED"})
 
 
+def test_where_there_is_nothing_to_index_nothing_is_missing(
+    stack: FakeStack, api: FakeApi, run_json: RunJson
+) -> None:
+    api.built_as, api.given_up_for = "ABANDONED", "nothing-to-index"
+    code, told = run_json("index", "rebuild", "--wait")
+    assert (code, {build["state"] for build in told["indices"]}) == (0, {"ABANDONED"})
+
+
 def test_wait_says_no_where_the_time_is_up(
     stack: FakeStack, api: FakeApi, run_json: RunJson, monkeypatch: pytest.MonkeyPatch
 ) -> None:
