@@ -311,8 +311,7 @@ class Service:
     def index_elsewhere(self) -> IndexElsewhere:
         from custody.application.indexing.elsewhere import IndexElsewhere
 
-        ports = self._ports
-        return IndexElsewhere(ports.rebuildable, ports.objects, self.rebuild.copying())
+        return IndexElsewhere(self._ports.rebuildable, self.rebuild.copying())
 
     @cached_property
     def rebuild(self) -> Rebuild:

@@ -102,6 +102,8 @@ class Copying:
             except (NotFound, IntegrityError):
                 if self._moved(head):
                     return written  # it ended while it was read: it is looked at again
+                if self.vectors.is_over(record):
+                    continue  # it has expired, which moves no head
                 raise
             entries = entries_of(
                 record,

@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from custody.application.indexing.copying import Copying, Target
-from custody.application.ports import ObjectStore, RebuildableIndex
+from custody.application.ports import RebuildableIndex
 from custody.domain.index.candidates import Space
 from custody.domain.jobs import IndexJob
 from custody.domain.ledger import transitions
-from custody.domain.storage import object_keys
 
 
 class Unleased:
@@ -27,7 +26,6 @@ class Unleased:
 @dataclass(frozen=True, slots=True)
 class IndexElsewhere:
     index: RebuildableIndex
-    objects: ObjectStore
     copying: Copying
 
     def __call__(self, job: IndexJob) -> None:
@@ -46,8 +44,13 @@ class IndexElsewhere:
                     self._take_back(job, each.model_revision)
 
     def _take_back(self, job: IndexJob, model_revision: str) -> None:
-        """Vectors that were stored for a version which was erased meanwhile."""
-        after = self.copying.ledger.version(job.key, job.version)
+        """Vectors that a delivery which broke off stored for versions that were erased meanwhile,
+        this one or an earlier one."""
+        ledger, vectors = self.copying.ledger, self.copying.vectors
+        head = ledger.head(job.key)
+        erased = 0 if head is None else min(head.erased_through, job.version)
+        for version in range(1, erased + 1):
+            vectors.take_back(job.key, version, model_revision)
+        after = ledger.version(job.key, job.version)
         if after is None or transitions.keeps_nothing(after):
-            part = object_keys.vectors(job.key, job.version, model_revision, 0)
-            self.objects.delete(part.rpartition("/")[0] + "/")
+            vectors.take_back(job.key, job.version, model_revision)

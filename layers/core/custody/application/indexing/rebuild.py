@@ -347,7 +347,10 @@ class Rebuild:
 
     def copying(self) -> Copying:
         return Copying(
-            self.ledger, self.objects, self.index, Vectors(self.objects, self._embedders)
+            self.ledger,
+            self.objects,
+            self.index,
+            Vectors(self.ledger, self.objects, self._embedders),
         )
 
     def _embedders(self) -> Sequence[Embedder]:

@@ -14,8 +14,9 @@ from custody.application.evidence_files import (
     read_vectors,
     rows_of,
 )
-from custody.application.ports import Embedder, Matrix, ObjectStore
-from custody.domain.model import Chunk, VersionRecord
+from custody.application.ports import Embedder, Matrix, ObjectStore, VersionReads
+from custody.domain.ledger.transitions import keeps_nothing
+from custody.domain.model import Chunk, DocumentKey, VersionRecord
 from custody.domain.storage import object_keys
 from custody.domain.text.embedding_text import embedding_text
 from custody.errors import IntegrityError
@@ -23,8 +24,11 @@ from custody.errors import IntegrityError
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """``embedders``: those that are at hand, asked only where no vectors are stored."""
+    """``embedders``: those that are at hand, asked only where no vectors are stored. Whoever erases
+    or lets go of a version writes its record before its files are deleted. So the record is read
+    again once something was stored, and what came too late is taken back."""
 
+    ledger: VersionReads
     objects: ObjectStore
     embedders: Callable[[], Sequence[Embedder]]
 
@@ -36,7 +40,8 @@ class Vectors:
         before_each: Callable[[], None],
     ) -> Matrix:
         """Shape (chunks, dimensions). ``before_each``: called before anything is stored. Raises
-        IntegrityError(vectors-missing) where there are none and the model isn't at hand."""
+        IntegrityError(vectors-missing) where there are none and the model isn't at hand, or the version
+        has ended."""
         parts = range(record.parts_total)
         found = [self._part(record, chunks, part, model_revision, before_each) for part in parts]
         if sum(len(part) for part in found) != len(chunks):
@@ -67,7 +72,20 @@ class Vectors:
             encode_vectors(made),
             content_type="application/octet-stream",
         )
+        if self.is_over(record):
+            self.take_back(record.key, record.version, model_revision)
+            raise IntegrityError("The version has ended.", code="vectors-missing")
         return made
+
+    def is_over(self, record: VersionRecord) -> bool:
+        """Nothing of it is kept any more."""
+        now = self.ledger.version(record.key, record.version)
+        return now is None or keeps_nothing(now)
+
+    def take_back(self, key: DocumentKey, version: int, model_revision: str) -> None:
+        """All parts of one model."""
+        part = object_keys.vectors(key, version, model_revision, 0)
+        self.objects.delete(part.rpartition("/")[0] + "/")
 
     def _embedder(self, model_revision: str) -> Embedder | None:
         return next((each for each in self.embedders() if each.revision == model_revision), None)
