@@ -26,7 +26,7 @@ def runbook() -> list[list[str]]:
     return [shlex.split(line) for line in lines if line.startswith("custody ")]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def tenant(service: Service) -> str:
     tenant = new_tenant("rebuild")
     service.source(tenant, "wiki")
@@ -96,11 +96,12 @@ def test_the_runbook_builds_the_indices_anew_and_nobody_notices(
     assert (builds["history-1"]["state"], builds["history-1"]["versions"]) == ("SERVED", 4)
     assert builds["live-1"]["envelope"]
     assert {build for build in builds if build in shown[1]} == set(builds)
+    what_comes_afterwards_is_in_the_new_index_and_the_former_one_goes(service, tenant, client)
     assert searching == []
 
 
-def test_what_comes_afterwards_is_in_the_new_index_and_the_former_one_goes(
-    service: Service, tenant: str, governor: Person
+def what_comes_afterwards_is_in_the_new_index_and_the_former_one_goes(
+    service: Service, tenant: str, client: Client
 ) -> None:
     reader = service.client(Person(tenant, "rita"))
     writer = service.client(Person(tenant, "pat", ("publishers",), ("read", "write", "erase")))
@@ -110,7 +111,6 @@ def test_what_comes_afterwards_is_in_the_new_index_and_the_former_one_goes(
     erased = writer.delete_document("badger", "it is over")
     writer.wait_for_erasure(erased["erasure_id"], timeout=PATIENCE)
     assert found(reader, "badger") == []
-    client = service.client(governor)
 
     def retired() -> bool:
         states = {build["build_id"]: build["state"] for build in client.indexes()}
