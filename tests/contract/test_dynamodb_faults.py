@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from moto import mock_aws
 
-from custody.adapters.dynamodb import DynamoLedger, DynamoPolicies, Pacing, connect
+from custody.adapters.dynamodb import DynamoLedger, DynamoPolicies, Pacing, connect, layout
 from custody.application.ports import Flip
 from custody.domain.ledger.drops import Drop, DropState
 from custody.domain.ledger.erasures import Erasure
@@ -20,6 +20,7 @@ from custody.domain.model import (
     Acl,
     DocumentKey,
     KeyState,
+    LedgerView,
     ObjectRef,
     PolicyRef,
     SourceKey,
@@ -363,8 +364,8 @@ def test_a_signature_overtaken_by_another_yields_to_it(stack: Fixture) -> None:
 # throttled and broken reads
 
 
-def ledger_view(ledger: DynamoLedger) -> object:
-    return ledger.view("acme", "ann", [KEY], [WIKI])
+def ledger_view(ledger: DynamoLedger, *others: DocumentKey) -> LedgerView:
+    return ledger.view("acme", "ann", [KEY, *others], [WIKI])
 
 
 def test_a_throttled_read_is_tried_again(stack: Fixture) -> None:
@@ -500,14 +501,57 @@ def test_a_damaged_item_is_an_error_not_a_guess(stack: Fixture) -> None:
         stack.client.put_item(
             TableName=f"{stack.prefix}-ledger", Item={**item, "body": {"S": damage}}
         )
-        reads: list[Callable[[], object]] = [
-            lambda: stack.sound.head(KEY),
-            lambda: ledger_view(stack.sound),
-        ]
-        for read in reads:
-            with pytest.raises(IntegrityError) as broken:
-                read()
-            assert broken.value.code == "malformed-item"
+        with pytest.raises(IntegrityError) as broken:
+            stack.sound.head(KEY)
+        assert broken.value.code == "malformed-item"
+
+
+DAMAGES: dict[str, dict[str, Any]] = {
+    "no body": {},
+    "an empty one": {"body": {"S": ""}},
+    "no text": {"body": {"N": "1"}},
+    "another kind": {"body": {"S": "{}"}},
+    "no JSON": {"body": {"S": "{"}},
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("kind", ["HEAD", "SOURCE"])
+def test_a_damaged_item_costs_a_view_nothing_but_itself(
+    stack: Fixture, kind: str, damage: str
+) -> None:
+    stack.sound.put_key(records.key())
+    publish(stack.sound)
+    stack.sound.put_source(records.source("acme"), expected_revision=0)
+    other = KEY._replace(document_id="other")
+    publish(stack.sound, other)
+    whole = ledger_view(stack.sound, other)
+    assert (set(whole.heads), set(whole.sources)) == ({KEY, other}, {WIKI})
+    place = layout.head(KEY) if kind == "HEAD" else layout.source(WIKI)
+    damaged = {"pk": {"S": place.pk}, "sk": {"S": place.sk}, **DAMAGES[damage]}
+    table = "ledger" if kind == "HEAD" else "trust"
+    stack.client.put_item(TableName=f"{stack.prefix}-{table}", Item=damaged)
+    found = ledger_view(stack.sound, other)
+    if kind == "HEAD":
+        expected = replace(
+            whole, heads={other: whole.heads[other]}, unreadable_heads=frozenset({KEY})
+        )
+    else:
+        expected = replace(whole, sources={}, unreadable_sources=frozenset({WIKI}))
+    assert found == expected
+
+
+def test_a_damaged_item_that_governs_all_is_an_error(stack: Fixture) -> None:
+    stack.sound.put_key(records.key())
+    publish(stack.sound)
+    items = [item for item in contents(stack) if item["sk"]["S"] == "CONTROL"]
+    assert len(items) == layout.CONTROL_COPIES
+    for item in items:
+        place = {name: item[name] for name in ("pk", "sk")}
+        stack.client.put_item(TableName=f"{stack.prefix}-trust", Item={**place, "body": {"S": "{"}})
+    with pytest.raises(IntegrityError) as broken:
+        ledger_view(stack.sound)
+    assert broken.value.code == "malformed-item"
 
 
 def test_every_search_reads_another_copy_of_the_control_item(stack: Fixture) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from custody.application.ports import EvidenceIndex
 from custody.domain.index.candidates import IndexEntry, LegHits, Range, Space
-from custody.domain.model import Acl, DocumentKey, Leg, MetadataValue
+from custody.domain.model import Acl, DocumentKey, Leg, MetadataValue, SourceKey
 from custody.errors import CustodyError, IntegrityError, Unavailable, Unprocessable
 from tests.support.evidence import (
     DIMENSIONS,
@@ -247,6 +247,38 @@ class TestFilters:
             found = both_legs(index, "fox", **filters)
             assert lexical(found) == semantic(found) == ["h"], filters
         assert lexical(both_legs(index, "fox", metadata={"k": value})) == []
+
+    def test_what_is_left_out_is_of_one_tenant(self, index: EvidenceIndex) -> None:
+        """One id may be two documents' and two sources': a tenant's and a public one's."""
+        public = Space("public")
+        for space in (ACME, public):
+            named = [("a", "wiki"), ("b", "wiki"), ("c", "press")]
+            fill(
+                index,
+                space,
+                [entry(n, tenant=space.tenant, text="fox", source_id=of) for n, of in named],
+            )
+        everything = {(tenant, name) for tenant in ("acme", "public") for name in "abc"}
+        for without, left_out in (
+            ({"without_documents": [DocumentKey("acme", "a")]}, {("acme", "a")}),
+            (
+                {"without_documents": [DocumentKey("acme", "a"), DocumentKey("public", "c")]},
+                {("acme", "a"), ("public", "c")},
+            ),
+            ({"without_sources": [SourceKey("acme", "wiki")]}, {("acme", "a"), ("acme", "b")}),
+            (
+                {
+                    "without_sources": [SourceKey("public", "press")],
+                    "without_documents": [DocumentKey("acme", "b")],
+                },
+                {("public", "c"), ("acme", "b")},
+            ),
+            ({"without_documents": [DocumentKey("other", "a")]}, set()),
+        ):
+            only = wanted(**without)
+            found = index.search(query(ACME, public, text="fox", vector=QUERY, only=only))
+            for leg in Leg:
+                assert {tuple(h.entry.key) for h in found[leg]} == everything - left_out, without
 
     def test_validity_is_half_open(self, index: EvidenceIndex) -> None:
         tick = timedelta(microseconds=1)

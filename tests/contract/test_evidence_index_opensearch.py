@@ -151,17 +151,6 @@ BROKEN_SEARCHES: dict[str, Any] = {
     "a list": [],
     "null": None,
     "half an answer": answer(leg(), {"status": 200}),
-    "foreign hits": answer(leg(hits={"hits": [{"_source": {}, "sort": [1.0, "x"]}]}), leg()),
-    "a time beyond the calendar": answer(
-        leg(
-            hits={
-                "hits": [
-                    {"_source": {**encode(entry("a")), "valid_to": 1 << 60}, "sort": [1.0, "x"]}
-                ]
-            }
-        ),
-        leg(),
-    ),
     "unsorted hits": answer(leg(hits={"hits": [{"_source": {}}]}), leg()),
     "no JSON": b"<html>Bad gateway</html>",
     "nothing": b"",
@@ -172,6 +161,45 @@ BROKEN_SEARCHES: dict[str, Any] = {
 def test_half_an_answer_is_no_answer(node: FakeNode, faulty: OpenSearchIndex, kind: str) -> None:
     node.answers["_msearch"] = (200, BROKEN_SEARCHES[kind])
     refused(lambda: faulty.search(BOTH))
+
+
+GOOD = encode(entry("a"))
+NO_ENTRIES: dict[str, Any] = {
+    "nothing of it": {},
+    "null": None,
+    "a list": [GOOD],
+    "a time beyond the calendar": {**GOOD, "valid_to": 1 << 60},
+    "no proof": {key: value for key, value in GOOD.items() if key != "proof"},
+    "a null text": {**GOOD, "text": None},
+    "a version in words": {**GOOD, "version": "1"},
+    "a version that is true": {**GOOD, "version": True},
+    "an ACL in one text": {**GOOD, "acl": "everyone"},
+    "a proof of numbers": {**GOOD, "proof": [1]},
+    "metadata in metadata": {**GOOD, "metadata": {"a": {"b": 1}}},
+    "a list of numbers in metadata": {**GOOD, "metadata": {"a": [1]}},
+}
+
+
+@pytest.mark.parametrize("kind", NO_ENTRIES)
+def test_a_hit_that_is_no_entry_is_left_out_and_counted(
+    node: FakeNode, faulty: OpenSearchIndex, kind: str
+) -> None:
+    odd = {"_id": GOOD["chunk_id"], "_source": NO_ENTRIES[kind], "sort": [1.0, "x"]}
+    good = {"_id": GOOD["chunk_id"], "_source": GOOD, "sort": [0.9, "y"]}
+    node.answers["_msearch"] = (200, answer(leg(hits={"hits": [odd, good]}), leg()))
+    found = faulty.search(BOTH)
+    assert [hit.entry.key for legs in found.legs.values() for hit in legs] == [entry("a").key]
+    assert sum(found.unreadable.values()) == 1
+
+
+@pytest.mark.parametrize("score", ["NaN", "Infinity"])
+def test_a_hit_whose_score_is_no_number_is_left_out_and_counted(
+    node: FakeNode, faulty: OpenSearchIndex, score: object
+) -> None:
+    hit = {"_id": GOOD["chunk_id"], "_source": GOOD, "sort": [score, "x"]}
+    node.answers["_msearch"] = (200, answer(leg(hits={"hits": [hit]}), leg()))
+    found = faulty.search(BOTH)
+    assert (found.legs, sum(found.unreadable.values())) == ({}, 1)
 
 
 def test_a_whole_answer_of_the_same_form_is_one(node: FakeNode, faulty: OpenSearchIndex) -> None:
@@ -529,6 +557,28 @@ class TestOnARealNode:
         spaces = (ACME, Space("acme", "s"), Space("a", "b"), Space("a", "c"))
         assert len({alias_of("custody", space, MODEL) for space in spaces}) == 4
         assert alias_of("custody", ACME, MODEL) != alias_of("custody", ACME, "model-b")
+
+    def test_what_a_writer_put_beside_the_entries_is_left_out_and_counted(
+        self, opensearch_index: OpenSearchIndex, opensearch_url: str
+    ) -> None:
+        fill(opensearch_index, ACME, [entry("a", text="fox"), entry("b", text="fox")])
+        client = connect(opensearch_url, timeout_s=30.0)
+        alias = opensearch_index._alias(ACME, MODEL)
+        stored = client.get(index=alias, id=entry("a").chunk_id)["_source"]
+        for name, change in (
+            (entry("a").chunk_id + "-copy", {}),
+            ("null-title-list", {"title": ["a", "b"]}),
+            ("null-text", {"text": None}),
+            ("no-proof", {"proof": None}),
+            ("version-in-words", {"version": "1"}),
+        ):
+            client.index(
+                index=alias, id=name, body={**stored, **change}, params={"refresh": "true"}
+            )
+        found = opensearch_index.search(BOTH)
+        assert set(semantic(found)) == set(lexical(found)) == {"a", "b"}
+        assert found.unreadable == {Leg.SEMANTIC: 5, Leg.LEXICAL: 4}  # no text, no words
+        client.close()
 
     def test_an_index_that_refuses_writes_is_unavailable_and_still_searched(
         self, opensearch_index: OpenSearchIndex, opensearch_url: str

@@ -139,20 +139,29 @@ def test_a_damaged_file_is_unavailable_and_never_empty(tmp_path: Path, damage: s
 
 
 @pytest.mark.parametrize(
-    "payload", ["{", "[]", "{}", json.dumps({**encode(entry("a")), "valid_to": 1 << 60})]
+    "payload",
+    [
+        "{",
+        "[]",
+        "{}",
+        "null",
+        json.dumps({**encode(entry("a")), "valid_to": 1 << 60}),
+        json.dumps({**encode(entry("a")), "text": None}),
+        json.dumps({**encode(entry("a")), "acl": [["everyone"]]}),
+        json.dumps({**encode(entry("a")), "metadata": {"a": {"b": 1}}}),
+        json.dumps(encode(entry("c", text="fox"))),
+    ],
 )
-def test_an_entry_that_is_none_is_unavailable_and_never_left_out(
-    tmp_path: Path, payload: str
-) -> None:
+def test_an_entry_that_is_none_is_left_out_and_counted(tmp_path: Path, payload: str) -> None:
     path = tmp_path / "index.db"
     index = SqliteIndex(str(path))
     fill(index, ACME, [entry("a", text="fox"), entry("b", text="fox")])
     vandal = sqlite3.connect(path, isolation_level=None)
     vandal.execute("UPDATE payloads SET entry = ? WHERE id = 1", (payload,))
     vandal.close()
-    with pytest.raises(Unavailable) as refused:
-        index.search(query(ACME, text="fox"))
-    assert refused.value.code == "index-unavailable"
+    found = index.search(query(ACME, text="fox", vector=unit(3)))
+    assert lexical(found) == semantic(found) == ["b"]
+    assert found.unreadable == {Leg.LEXICAL: 1, Leg.SEMANTIC: 1}
     index.close()
 
 

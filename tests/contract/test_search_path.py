@@ -10,7 +10,7 @@ from custody.application.ports import EvidenceIndex
 from custody.application.reading.answer import AnswerRequest
 from custody.application.reading.search import SearchRequest, SearchResult
 from custody.domain.index.candidates import Range
-from custody.domain.model import Acl, Leg, Outcome, Principal, VersionState
+from custody.domain.model import Acl, Leg, Outcome, Principal, SourceState, VersionState
 from custody.domain.ranking.sufficiency import Reason, Verdict
 from custody.errors import Unprocessable
 from tests.support.search_world import World, reader
@@ -108,6 +108,15 @@ def test_an_erasure_takes_effect_before_the_index_knows(world: World) -> None:
     head = next(h for h in world.ledger.heads.values() if h.name == "leave.md")
     world.change_head(head, state=VersionState.ERASED, erased_through=1)
     assert found(search(world)) == ["lunch"]
+
+
+def test_look_alikes_of_a_quarantined_source_starve_nobody(world: World) -> None:
+    for n in range(60):
+        world.publish(f"copy{n}", f"{QUESTION} Copy {n}.", source_id="forum")
+    world.source("forum", state=SourceState.QUARANTINED)
+    result = search(world, k=2)
+    assert found(result) == ["leave", "lunch"]
+    assert sum(result.withheld.values()) >= 50
 
 
 def test_a_word_that_stands_nowhere_gives_no_rank(world: World) -> None:

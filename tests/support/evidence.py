@@ -20,7 +20,7 @@ from custody.domain.index.candidates import (
     Space,
     Vector,
 )
-from custody.domain.model import DocumentKey, Leg, MetadataValue
+from custody.domain.model import DocumentKey, Leg, MetadataValue, SourceKey
 
 MODEL = "model-a"
 DIMENSIONS = 8
@@ -101,6 +101,8 @@ def wanted(
     metadata: Mapping[str, FilterClause] | None = None,
     observed_since: datetime | None = None,
     recorded_at: datetime | None = None,
+    without_documents: Iterable[DocumentKey] = (),
+    without_sources: Iterable[SourceKey] = (),
 ) -> SearchFilter:
     return SearchFilter(
         acl_terms=frozenset(terms),
@@ -110,6 +112,8 @@ def wanted(
         metadata=metadata or {},
         observed_since=observed_since,
         recorded_at=recorded_at,
+        without_documents=frozenset(without_documents),
+        without_sources=frozenset(without_sources),
     )
 
 

@@ -191,6 +191,8 @@ def _passes(entry: IndexEntry, query: LegQuery, *, history: bool = False) -> boo
         and not wanted.acl_terms.isdisjoint(entry.acl)
         and (wanted.source_ids is None or entry.source_id in wanted.source_ids)
         and (wanted.trust_domains is None or entry.trust_domain in wanted.trust_domains)
+        and entry.key not in wanted.without_documents
+        and (entry.key.tenant, entry.source_id) not in wanted.without_sources
         and all(entry.metadata.get(name) == value for name, value in wanted.metadata.items())
     )
 

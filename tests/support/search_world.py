@@ -149,13 +149,15 @@ class OracleIndex(MemoryIndex):
 
 class ViewedLedger(MemoryLedger):
     """Its heads, sources and records, and whom it trusts, are as a test sets them. ``reads``: how
-    often it was asked for a view. ``latest``: the heads of the last one."""
+    often it was asked for a view. ``latest``: the heads of the last one. ``damaged``: keys of the
+    items that can't be read."""
 
     def __init__(self, trusted: Control) -> None:
         super().__init__()
         self.heads, self.sources, self.trusted = self._heads, self._sources, trusted
         self.latest: dict[DocumentKey, Head] = {}
         self.not_before: datetime | None = None
+        self.damaged: set[DocumentKey | SourceKey] = set()
         self.reads = 0
         self.fault: Exception | None = None
 
@@ -173,8 +175,15 @@ class ViewedLedger(MemoryLedger):
         if self.fault is not None:
             raise self.fault
         found = super().view(tenant, subject, documents, sources)
-        self.latest = dict(found.heads)
-        return replace(found, heads=self.latest, not_before=self.not_before)
+        self.latest = {key: head for key, head in found.heads.items() if key not in self.damaged}
+        return replace(
+            found,
+            heads=self.latest,
+            sources={k: each for k, each in found.sources.items() if k not in self.damaged},
+            not_before=self.not_before,
+            unreadable_heads=frozenset(found.heads.keys() & self.damaged),
+            unreadable_sources=frozenset(found.sources.keys() & self.damaged),
+        )
 
     def keep(self, record: VersionRecord) -> None:
         self._store(record)

@@ -13,7 +13,6 @@ from custody.application.reading.search import SearchRequest, SearchResult
 from custody.domain.index.candidates import Hit, IndexEntry, LegHits, Range
 from custody.domain.model import Acl, KeyState, Leg, Outcome, Principal, SourceState, VersionState
 from custody.errors import (
-    CustodyError,
     IntegrityError,
     Unauthenticated,
     Unavailable,
@@ -568,14 +567,6 @@ def test_a_score_that_is_no_number_is_an_outage_not_a_ranking(world: World, scor
         },
     )
     with pytest.raises(Unavailable):
-        search(world)
-
-
-def test_a_chunk_proposed_twice_in_one_leg_is_an_outage(world: World) -> None:
-    world.index.change = lambda hits: replace(
-        hits, legs={**hits.legs, Leg.LEXICAL: hits[Leg.LEXICAL] * 2}
-    )
-    with pytest.raises(CustodyError):
         search(world)
 
 

@@ -18,7 +18,7 @@ from custody.domain.model import (
     SourceKey,
 )
 from custody.domain.provenance.canonical import canonical_json
-from custody.errors import Forbidden, NotFound, Unauthenticated
+from custody.errors import Forbidden, IntegrityError, NotFound, Unauthenticated
 
 
 def require(principal: Principal, *scopes: Scope) -> None:
@@ -102,7 +102,10 @@ def find(ledger: LedgerReads, principal: Principal, document_id: str) -> Seen:
     """The caller's own tenant first, then the public one. Raises NotFound."""
     for tenant in dict.fromkeys((principal.tenant, PUBLIC_TENANT)):
         key = DocumentKey(tenant, document_id)
-        head = view_for(ledger, principal, (key,)).heads.get(key)
+        read = view_for(ledger, principal, (key,))
+        if key in read.unreadable_heads and tenant == principal.tenant and oversees(principal):
+            raise IntegrityError("The document's record can't be read.", code="malformed-item")
+        head = read.heads.get(key)
         if head is None:
             continue
         # Read again beside its source: both must be of one moment.

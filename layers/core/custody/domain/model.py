@@ -73,6 +73,10 @@ class Objection(StrEnum):
     STATEMENT_MISMATCH = "statement-mismatch"
     SOURCE_MISMATCH = "source-mismatch"
     CHUNK_MISMATCH = "chunk-mismatch"
+    ENTRY_UNREADABLE = "entry-unreadable"
+    ENTRY_REPEATED = "entry-repeated"
+    OTHER_MODEL = "other-model"
+    LEDGER_UNREADABLE = "ledger-unreadable"
 
 
 class Leg(StrEnum):
@@ -358,10 +362,13 @@ class LedgerView:
     """One strongly consistent read: what the ledger says now of everything a search touched.
 
     ``not_before``: tokens of this principal issued earlier are void. A key that is missing from
-    ``heads`` or ``sources`` does not exist.
+    ``heads`` or ``sources`` does not exist, unless it is among the unreadable ones: their items are
+    there and hold nothing that the service wrote.
     """
 
     control: Control
     not_before: datetime | None
     heads: Mapping[DocumentKey, Head]
     sources: Mapping[SourceKey, Source]
+    unreadable_heads: frozenset[DocumentKey] = frozenset()
+    unreadable_sources: frozenset[SourceKey] = frozenset()

@@ -45,5 +45,20 @@ def load_many[T](kind: type[T], bodies: Sequence[str]) -> list[T]:
     return cast("list[T]", loaded)
 
 
+def load_readable[T](kind: type[T], bodies: Sequence[str]) -> list[T | None]:
+    """As ``load_many``, with None for a body that is not one of ``kind``."""
+    try:
+        return list(load_many(kind, bodies))
+    except IntegrityError:
+        return [_read_or_none(kind, body) for body in bodies]
+
+
+def _read_or_none[T](kind: type[T], body: str) -> T | None:
+    try:
+        return load(kind, body)
+    except IntegrityError:
+        return None
+
+
 def _malformed(kind: type[Any]) -> IntegrityError:
     return IntegrityError(f"A stored {kind.__name__} can't be read.", code="malformed-item")

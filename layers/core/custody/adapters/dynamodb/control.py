@@ -65,7 +65,7 @@ class ControlReads(OnTrust):
 def read_bodies(wanted: Sequence[Wanted]) -> Bodies:
     bodies: Bodies = defaultdict(list)
     for item in batch(wanted, attributes=_BODIES):
-        bodies[item["sk"]["S"]].append(item["body"]["S"])
+        bodies[item["sk"]["S"]].append(item.get("body", {}).get("S", ""))
     return bodies
 
 

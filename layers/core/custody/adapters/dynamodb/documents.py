@@ -101,8 +101,8 @@ class DynamoHeadListing(DynamoHeadReads):
         # The index may lag: the filter holds for what the table says now.
         heads = [
             head
-            for head in codec.load_many(Head, rows.bodies(self._ledger, keys))
-            if state in (None, head.state.value) and name in (None, head.name)
+            for head in codec.load_readable(Head, rows.bodies(self._ledger, keys))
+            if head is not None and state in (None, head.state.value) and name in (None, head.name)
         ]
         return Page(tuple(sorted(heads, key=transitions.listing_position)), following)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from custody.domain.index.candidates import Hit
+from custody.domain.index.candidates import Hit, IndexEntry
 from custody.domain.index.document import decode
 from custody.errors import CustodyError, IntegrityError, Unavailable
 
@@ -71,20 +72,33 @@ def total(answer: Mapping[str, Any]) -> int:
     return counted
 
 
-def hits(answer: Mapping[str, Any], *, cosine: bool) -> list[Hit]:
-    """Proposals in the node's order. A score is a float of single precision, written short;
-    Lucene's cosine score is (1 + cos) / 2."""
+def hits(answer: Mapping[str, Any], *, cosine: bool) -> tuple[list[Hit], int]:
+    """Proposals in the node's order, and how many hits are none of Custody's entries, or one that
+    lies under another's id. A score is a float of single precision, written short; Lucene's cosine
+    score is (1 + cos) / 2."""
     try:
         found = answer["hits"]["hits"]
         scores = np.array([hit["sort"][0] for hit in found], dtype=np.float32).astype(np.float64)
-        kept = (2.0 * scores - 1.0 if cosine else scores).tolist()
-        return [
-            Hit(decode(hit["_source"]), score)
-            for hit, score in zip(found, kept, strict=True)
-            if cosine or score > 0
-        ]
     except (KeyError, TypeError, ValueError, IndexError) as fault:
-        raise unavailable("a hit is not one of Custody's entries") from fault
+        raise unavailable("the answer is none of a search") from fault
+    kept = (2.0 * scores - 1.0 if cosine else scores).tolist()
+    read: list[Hit] = []
+    unreadable = 0
+    for hit, score in zip(found, kept, strict=True):
+        entry = _entry(hit)
+        if entry is None or not isfinite(score):
+            unreadable += 1
+        elif cosine or score > 0:
+            read.append(Hit(entry, score))
+    return read, unreadable
+
+
+def _entry(hit: Mapping[str, Any]) -> IndexEntry | None:
+    try:
+        entry = decode(hit["_source"])
+        return entry if hit["_id"] == entry.chunk_id else None
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def check_bulk(response: Mapping[str, Any], expected: int) -> None:

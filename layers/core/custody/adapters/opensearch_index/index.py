@@ -6,6 +6,7 @@ out of time or a missing part is Unavailable. Only a space that has no index pro
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -73,6 +74,7 @@ class OpenSearchIndex(Rebuilding):
         """None where an index was made between two of the searches, so that they have to be asked
         again."""
         found: dict[Leg, list[Hit]] = {Leg.SEMANTIC: [], Leg.LEXICAL: []}
+        unreadable: Counter[Leg] = Counter()
         nothing_found = True
         unserved: set[Space] = set()
         there: set[Space] = set()
@@ -91,7 +93,9 @@ class OpenSearchIndex(Rebuilding):
             if absent and len(question.group) == 1:
                 unserved.update(question.group)
             if isinstance(purpose, Leg):
-                found[purpose].extend(answers.hits(answer, cosine=purpose is Leg.SEMANTIC))
+                read, odd = answers.hits(answer, cosine=purpose is Leg.SEMANTIC)
+                found[purpose].extend(read)
+                unreadable[purpose] += odd
             elif purpose == "field" and answers.total(answer):
                 known.add(question.field)
         if not there and nothing_found:
@@ -99,14 +103,12 @@ class OpenSearchIndex(Rebuilding):
         if unserved & there:
             self._check_revision(min(unserved & there, key=str), query.model_revision)
             return None
-        for hit in found[Leg.SEMANTIC]:
-            if hit.entry.model_revision != query.model_revision:
-                raise model_mismatch(hit.entry.model_revision, query.model_revision)
         return LegHits(
             {leg: _ranked(query, hits) for leg, hits in found.items()},
             unknown_fields=tuple(
                 field for field in sorted(query.filter.metadata) if field not in known
             ),
+            unreadable=unreadable,
         )
 
     def _questions(

@@ -13,7 +13,7 @@ from custody.domain.index.document import encode
 from custody.domain.index.metadata_match import ordered_values, tags
 from custody.domain.text.analysis import ANALYSIS_VERSION, ANALYZER
 
-MAPPING_VERSION = "2"
+MAPPING_VERSION = "3"
 WRITABLE_MAPPINGS = frozenset({MAPPING_VERSION})
 SEARCHED = "searched"
 VECTOR = "vector"
@@ -80,7 +80,7 @@ def index_body(
             "_meta": meta_of(model_revision, dimensions),
             "properties": {
                 "chunk_id": _KEYWORD,
-                "tenant": _STORED,
+                "tenant": _KEYWORD,
                 "document_id": _KEYWORD,
                 "source_id": _KEYWORD,
                 "trust_domain": _KEYWORD,

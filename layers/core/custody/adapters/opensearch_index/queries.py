@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from custody.adapters.opensearch_index.mapping import INDEX_ONLY_FIELDS, SEARCHED, VECTOR
@@ -43,7 +44,19 @@ def filter_clauses(wanted: SearchFilter) -> list[Clause]:
         clauses.append({"range": {"recorded_from": {"lte": then}}})
         clauses.append({"range": {"recorded_through": {"gt": then}}})
     clauses.extend(_metadata(condition) for condition in conditions(wanted.metadata))
+    clauses.extend(_without("document_id", wanted.without_documents))
+    clauses.extend(_without("source_id", wanted.without_sources))
     return clauses
+
+
+def _without(field: str, keys: Collection[tuple[str, str]]) -> Iterator[Clause]:
+    """An id is one of its tenant: several tenants' indices are asked together."""
+    by_tenant: defaultdict[str, list[str]] = defaultdict(list)
+    for tenant, name in sorted(keys):
+        by_tenant[tenant].append(name)
+    for tenant, names in by_tenant.items():
+        both = [{"term": {"tenant": tenant}}, {"terms": {field: names}}]
+        yield {"bool": {"must_not": [{"bool": {"filter": both}}]}}
 
 
 def _metadata(condition: AnyTag | Between) -> Clause:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from custody.adapters.sqlite_index import chunks, generations, lexical
-from custody.adapters.sqlite_index.database import Database, index_unavailable
+from custody.adapters.sqlite_index.database import Database
 from custody.adapters.sqlite_index.filters import allowed_chunks, field_is_open
 from custody.adapters.sqlite_index.generations import (
     StoredSpace,
@@ -194,7 +194,7 @@ class SqliteIndex:
     def search(self, query: LegQuery) -> LegHits:
         terms = query_terms(query.text) if Leg.LEXICAL in query.legs else {}
         vector = checked_vector(query.vector) if Leg.SEMANTIC in query.legs else None
-        allowed_chunks(0, query.filter)  # a filter that can't be is refused, whatever is stored
+        allowed_chunks(0, "", query.filter)  # a filter that can't be is refused, whatever is stored
         if query.depth < 1 or matches_nothing(query.filter):
             terms, vector = {}, None
         if not (terms or vector is not None or query.filter.metadata):
@@ -213,7 +213,7 @@ class SqliteIndex:
             identity: str = connection.execute("SELECT name FROM identity").fetchone()[0]
             for group in space_groups(query):
                 allowed = [
-                    _allowed(connection, served[space], query.filter)
+                    _allowed(connection, served[space], space.tenant, query.filter)
                     for space in group
                     if space in served
                 ]
@@ -224,9 +224,11 @@ class SqliteIndex:
                     for one in allowed:
                         semantic.extend(self._nearest(connection, identity, one, query, vector))
             found = {Leg.SEMANTIC: semantic, Leg.LEXICAL: lexical_hits}
+            read = {leg: _hits(connection, scored, query) for leg, scored in found.items()}
             return LegHits(
-                {leg: _hits(connection, scored, query) for leg, scored in found.items()},
+                {leg: hits for leg, (hits, _) in read.items()},
                 unknown_fields=unknown,
+                unreadable={leg: odd for leg, (_, odd) in read.items()},
             )
 
     def ping(self) -> None:
@@ -317,9 +319,9 @@ def _chunks_of(
 
 
 def _allowed(
-    connection: sqlite3.Connection, stored: StoredSpace, wanted: SearchFilter
+    connection: sqlite3.Connection, stored: StoredSpace, tenant: str, wanted: SearchFilter
 ) -> lexical.Allowed:
-    sql, values = allowed_chunks(stored.id, wanted)
+    sql, values = allowed_chunks(stored.id, tenant, wanted)
     listed_ids, listed_lengths = connection.execute(sql, values).fetchone()
     ids, lengths = lexical.integers(listed_ids), lexical.integers(listed_lengths)
     order = np.argsort(ids, kind="stable")
@@ -348,7 +350,10 @@ def _best(ids: lexical.Ids, scores: np.ndarray, depth: int) -> list[Scored]:
     return list(zip(ids.tolist(), scores.tolist(), strict=True))
 
 
-def _hits(connection: sqlite3.Connection, scored: list[Scored], query: LegQuery) -> tuple[Hit, ...]:
+def _hits(
+    connection: sqlite3.Connection, scored: list[Scored], query: LegQuery
+) -> tuple[tuple[Hit, ...], int]:
+    """Sorted hits, and how many are none of Custody's entries."""
     depth = query.depth
     kinds = {space.history for space in query.spaces}
     kept = depth * len(kinds)  # a chunk on its way into the history is there twice
@@ -357,11 +362,16 @@ def _hits(connection: sqlite3.Connection, scored: list[Scored], query: LegQuery)
         last = sorted((score for _, score in scored), reverse=True)[kept - 1]
         scored = [one for one in scored if one[1] >= last]
     ranked = sorted((-score, _chunk_id(connection, number), number) for number, score in scored)
-    hits = [Hit(_entry(connection, number), -negative) for negative, _, number in ranked[:kept]]
+    read = [
+        (_entry(connection, number, chunk_id), -negative)
+        for negative, chunk_id, number in ranked[:kept]
+    ]
+    hits = [Hit(entry, score) for entry, score in read if entry is not None]
+    odd = len(read) - len(hits)
     if len(kinds) == 1:
-        return tuple(hits)
+        return tuple(hits), odd
     once = united(query, hits)
-    return tuple(sorted(once, key=lambda hit: (-hit.score, hit.entry.chunk_id))[:depth])
+    return tuple(sorted(once, key=lambda hit: (-hit.score, hit.entry.chunk_id))[:depth]), odd
 
 
 def _chunk_id(connection: sqlite3.Connection, number: int) -> str:
@@ -371,9 +381,11 @@ def _chunk_id(connection: sqlite3.Connection, number: int) -> str:
     return found
 
 
-def _entry(connection: sqlite3.Connection, number: int) -> IndexEntry:
+def _entry(connection: sqlite3.Connection, number: int, chunk_id: str) -> IndexEntry | None:
+    """None for what Custody did not write there."""
     payload = connection.execute("SELECT entry FROM payloads WHERE id = ?", (number,)).fetchone()[0]
     try:
-        return decode(json.loads(payload))
-    except (KeyError, TypeError, ValueError) as fault:
-        raise index_unavailable("a hit is not one of Custody's entries") from fault
+        entry = decode(json.loads(payload))
+    except (KeyError, TypeError, ValueError):
+        return None
+    return entry if entry.chunk_id == chunk_id else None

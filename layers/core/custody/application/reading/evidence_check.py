@@ -9,6 +9,8 @@ For each candidate, in this order (the first that fails is the outcome):
    outside its window when it signed.
 4. TAMPERED: the signature, the statement against the head, or the chunk against the signed root.
 
+A head or a source whose item can't be read is TAMPERED too.
+
 What is remembered between calls is only the result of cryptography over given bytes (a signature
 under a key, a leaf under a root), in bounded caches. The state of keys, heads, sources and
 rights is judged anew on every call, from the ``LedgerView`` that was read for it.
@@ -158,6 +160,8 @@ class EvidenceCheck:
     ) -> Finding:
         head = reader.view.heads.get(entry.key)
         if head is None:
+            if entry.key in reader.view.unreadable_heads:
+                return Finding(entry, Outcome.TAMPERED, Objection.LEDGER_UNREADABLE)
             return Finding(entry, Outcome.STALE, Objection.UNKNOWN_DOCUMENT)
         if entry.version != head.version:
             return Finding(entry, Outcome.STALE, _why_not_live(entry.version, head))
@@ -185,7 +189,10 @@ class EvidenceCheck:
         stale = _staleness(head, reader.now, reader.max_age)
         if stale is not None:
             return _Ruling(Outcome.STALE, stale)
-        source = reader.view.sources.get(SourceKey(head.key.tenant, head.source_id))
+        owner = SourceKey(head.key.tenant, head.source_id)
+        if owner in reader.view.unreadable_sources:
+            return _Ruling(Outcome.TAMPERED, Objection.LEDGER_UNREADABLE)
+        source = reader.view.sources.get(owner)
         decision = access.authorize(
             reader.principal, head, source, reader.trust_domains, reader.terms
         )

@@ -2,13 +2,14 @@
 
 One round trip to the index for all legs, one strongly consistent read of the ledger for everything
 that the legs touched, then only computing: check, renumber, rank. What was withheld is taken out
-before ranks are given, so it moves nobody's rank.
+before ranks are given, so it moves nobody's rank. Where so much was withheld that too little is left,
+the index is asked once more for what lies behind it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -17,7 +18,13 @@ from custody.application.reading.evidence import PolicyUse
 from custody.application.reading.evidence_check import EvidenceCheck, Finding
 from custody.application.reading.plan import Plan
 from custody.application.reading.ranking import Policies, Ranked, Ranker
-from custody.domain.index.candidates import Hit, IndexEntry, LegHits
+from custody.application.reading.sifting import (
+    Sifted,
+    Unservable,
+    candidates,
+    counted,
+)
+from custody.domain.index.candidates import IndexEntry, LegHits, LegQuery
 from custody.domain.model import (
     DocumentKey,
     LedgerView,
@@ -74,55 +81,64 @@ class Retriever:
     ) -> Retrieval:
         """``carried``: survivors of an earlier attempt. They are checked again with this read and
         merged in; of an item that both hold, the better final score stays."""
-        proposals, entries, view = self._propose(principal, plan, carried)
-        findings = self._judge(entries, view, principal, plan)
-        refetched = False
-        if _overtaken(findings, view, plan.now):
-            refetched = True
-            proposals, entries, view = self._propose(principal, plan, carried)
-            findings = self._judge(entries, view, principal, plan)
-        _refuse_unknown_fields(proposals)
+        sifted = self._sift(principal, plan, plan.query, carried)
+        refetched = _overtaken(sifted.findings, sifted.view, plan.now)
+        if refetched:
+            sifted = self._sift(principal, plan, plan.query, carried)
+        _refuse_unknown_fields(sifted.candidates.hits)
+        set_aside: list[Finding] = []
+        if sifted.starved(plan):
+            unservable = Unservable.among(sifted)
+            set_aside = [one for one in sifted.refused if unservable.holds(one)]
+            sifted = self._sift(principal, plan, unservable.beyond(plan.query), carried)
         verified = {
-            finding.entry.chunk_id: finding.verified for finding in findings if finding.verified
+            finding.entry.chunk_id: finding.verified
+            for finding in sifted.findings
+            if finding.verified
         }
-        good = {id(finding.entry) for finding in findings if finding.verified}
-        ranking = self._ranker(_only(proposals, good), verified, plan, view.control)
+        if not (verified or carried) and sifted.disfigured:
+            raise Unavailable("The index holds no entry to trust.", code="index-unavailable")
+        hits, repeated = sifted.ranking(plan)
+        ranking = self._ranker(hits, verified, plan, sifted.view.control)
         ranked = ranking.ranked
         if carried:
-            again = self._judge([r.verified.entry for r in carried], view, principal, plan)
+            again = self._judge([r.verified.entry for r in carried], sifted.view, principal, plan)
             ranked = _merge(ranked, carried, again)
-        refused = [finding for finding in findings if finding.verified is None]
-        outcomes = Counter(finding.outcome for finding in refused)
-        outcomes[Outcome.VERIFIED] = len(findings) - len(refused)
+        odd = sifted.candidates.odd + Counter({Objection.ENTRY_REPEATED: repeated})
+        outcomes, withheld = counted([*set_aside, *sifted.refused], odd)
+        outcomes[Outcome.VERIFIED] = len(verified)
         return Retrieval(
             ranked=tuple(ranked),
-            view=view,
+            view=sifted.view,
             policy=ranking.policy,
             ranker=ranking.ranker,
             outcomes=+outcomes,
-            withheld=Counter(finding.why for finding in refused),
+            withheld=withheld,
             weights=ranking.weights,
             degraded=ranking.degraded,
             refetched=refetched,
         )
 
-    def _propose(
-        self, principal: Principal, plan: Plan, carried: Sequence[Ranked]
-    ) -> tuple[LegHits, list[IndexEntry], LedgerView]:
+    def _sift(
+        self, principal: Principal, plan: Plan, query: LegQuery, carried: Sequence[Ranked]
+    ) -> Sifted:
         try:
-            proposals = _interned(self._index.search(plan.query))
+            proposed = candidates(self._index.search(query), query)
         except IntegrityError as error:
             # told as an outage: the caller can't mend it and must not get an empty list for it
             raise Unavailable(error.detail, code=error.code) from error
         entries = list(
-            {id(hit.entry): hit.entry for leg in plan.legs for hit in proposals[leg]}.values()
+            {id(hit.entry): hit.entry for leg in plan.legs for hit in proposed.hits[leg]}.values()
         )
         keys: set[DocumentKey] = {entry.key for entry in entries}
         sources = {SourceKey(entry.key.tenant, entry.source_id) for entry in entries}
         keys.update(item.verified.head.key for item in carried)
         sources.update(item.verified.source.key for item in carried)
-        view = self._ledger.view(principal.tenant, principal.subject, keys, sources)
-        return proposals, entries, view
+        try:
+            view = self._ledger.view(principal.tenant, principal.subject, keys, sources)
+        except IntegrityError as error:
+            raise Unavailable(error.detail, code="ledger-unavailable") from error
+        return Sifted(proposed, view, self._judge(entries, view, principal, plan))
 
     def _judge(
         self, entries: Sequence[IndexEntry], view: LedgerView, principal: Principal, plan: Plan
@@ -137,23 +153,6 @@ class Retriever:
         )
 
 
-def _interned(proposals: LegHits) -> LegHits:
-    """Equal entries become one object, so that what is found out about it holds for each hit on it.
-    Entries of one id that differ stay apart and are judged one by one."""
-    seen: dict[str, list[IndexEntry]] = {}
-
-    def same(hit: Hit) -> Hit:
-        known = seen.setdefault(hit.entry.chunk_id, [])
-        for entry in known:
-            if entry == hit.entry:
-                return Hit(entry, hit.score)
-        known.append(hit.entry)
-        return hit
-
-    legs = {leg: tuple(map(same, hits)) for leg, hits in proposals.legs.items()}
-    return LegHits(legs, unknown_fields=proposals.unknown_fields)
-
-
 def _refuse_unknown_fields(proposals: LegHits) -> None:
     """The field that is told is on nothing that its caller may read, so it may well be on what the
     caller may not: both are one answer."""
@@ -164,17 +163,6 @@ def _refuse_unknown_fields(proposals: LegHits) -> None:
             code="unknown-field",
             field=f"filter.{field}",
         )
-
-
-def _only(proposals: LegHits, good: Collection[int]) -> LegHits:
-    """Hits on the very entries that verified: a false entry under a true one's id lends it neither
-    rank nor score."""
-    return LegHits(
-        {
-            leg: tuple(hit for hit in hits if id(hit.entry) in good)
-            for leg, hits in proposals.legs.items()
-        }
-    )
 
 
 def _overtaken(findings: Sequence[Finding], view: LedgerView, started: datetime) -> bool:

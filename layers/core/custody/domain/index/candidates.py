@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from custody.domain.model import DocumentKey, Leg, MetadataValue
+from custody.domain.model import DocumentKey, Leg, MetadataValue, SourceKey
 
 type Vector = npt.NDArray[np.float32]
 
@@ -52,6 +52,8 @@ class SearchFilter:
     ``metadata``: every clause must hold; a tuple means any of its values.
     ``valid_at``: only versions with valid_from <= valid_at < valid_to.
     ``recorded_at``: only those that may have been live then; None asks for no time.
+    ``without_documents`` and ``without_sources``: what is known not to be served, so that it takes
+    no place from what may be.
     """
 
     acl_terms: frozenset[str]
@@ -61,6 +63,8 @@ class SearchFilter:
     metadata: Mapping[str, FilterClause] = field(default_factory=dict)
     observed_since: datetime | None = None
     recorded_at: datetime | None = None
+    without_documents: frozenset[DocumentKey] = frozenset()
+    without_sources: frozenset[SourceKey] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +134,20 @@ class LegHits:
 
     ``unknown_fields``: the metadata fields of the filter that no chunk carries whose ACL holds one
     of the filter's terms, in order of their names.
+
+    ``unreadable``: how many of a leg's hits were no entries at all, or entries under a place that
+    isn't theirs. They are among the ``depth`` that were asked for.
     """
 
     legs: Mapping[Leg, tuple[Hit, ...]] = field(default_factory=dict)
     unknown_fields: tuple[str, ...] = ()
+    unreadable: Mapping[Leg, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         found = {leg: hits for leg, hits in self.legs.items() if hits}
         object.__setattr__(self, "legs", found)  # what found nothing equals what did not run
+        odd = {leg: count for leg, count in self.unreadable.items() if count}
+        object.__setattr__(self, "unreadable", odd)
 
     def __getitem__(self, leg: Leg) -> tuple[Hit, ...]:
         return self.legs.get(leg, ())

@@ -7,6 +7,9 @@ The vector is not part of it: it never leaves an index.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
+from operator import itemgetter
+from types import NoneType
 from typing import Any
 
 from custody.domain.index.candidates import IndexEntry
@@ -43,29 +46,53 @@ def encode(entry: IndexEntry) -> dict[str, object]:
 
 def decode(document: Mapping[str, Any]) -> IndexEntry:
     """Raises KeyError, TypeError or ValueError for what ``encode`` did not write."""
-    observed_at = document["observed_at"]
-    valid_from = document["valid_from"]
-    valid_to = document["valid_to"]
-    recorded_from = document["recorded_from"]
-    recorded_through = document["recorded_through"]
+    values = _VALUES(document)
+    if tuple(map(type, values)) not in _SHAPES:
+        raise TypeError("a field has another type")
+    (
+        chunk_id,
+        tenant,
+        document_id,
+        source_id,
+        trust_domain,
+        version,
+        ordinal,
+        title,
+        heading,
+        page,
+        text,
+        acl,
+        proof,
+        chunk_count,
+        version_digest,
+        model_revision,
+        metadata,
+        observed_at,
+        valid_from,
+        valid_to,
+        recorded_from,
+        recorded_through,
+    ) = values
+    if not _TEXTS.issuperset(map(type, acl)) or not _TEXTS.issuperset(map(type, proof)):
+        raise TypeError("a list holds another type")
     return IndexEntry(  # by position: a search makes a hundred of them
-        document["chunk_id"],
-        DocumentKey(document["tenant"], document["document_id"]),
-        document["source_id"],
-        document["trust_domain"],
-        document["version"],
-        document["ordinal"],
-        document["title"],
-        document["heading"],
-        document["page"],
-        document["text"],
-        tuple(document["acl"]),
-        tuple(document["proof"]),
-        document["chunk_count"],
-        document["version_digest"],
-        document["model_revision"],
+        chunk_id,
+        DocumentKey(tenant, document_id),
+        source_id,
+        trust_domain,
+        version,
+        ordinal,
+        title,
+        heading,
+        page,
+        text,
+        tuple(acl),
+        tuple(proof),
+        chunk_count,
+        version_digest,
+        model_revision,
         None,
-        _metadata(document["metadata"]),
+        _metadata(metadata),
         None if observed_at is None else moment_of(observed_at),
         None if valid_from == BEGINNING else moment_of(valid_from),
         None if valid_to == END else moment_of(valid_to),
@@ -74,7 +101,45 @@ def decode(document: Mapping[str, Any]) -> IndexEntry:
     )
 
 
+_FIELDS: dict[str, tuple[type, ...]] = {
+    "chunk_id": (str,),
+    "tenant": (str,),
+    "document_id": (str,),
+    "source_id": (str,),
+    "trust_domain": (str,),
+    "version": (int,),
+    "ordinal": (int,),
+    "title": (str, NoneType),
+    "heading": (str, NoneType),
+    "page": (int, NoneType),
+    "text": (str,),
+    "acl": (list,),
+    "proof": (list,),
+    "chunk_count": (int,),
+    "version_digest": (str,),
+    "model_revision": (str,),
+    "metadata": (dict,),
+    "observed_at": (int, NoneType),
+    "valid_from": (int,),
+    "valid_to": (int,),
+    "recorded_from": (int,),
+    "recorded_through": (int,),
+}
+_VALUES = itemgetter(*_FIELDS)
+_SHAPES = frozenset(product(*_FIELDS.values()))
+_TEXTS = frozenset({str})
+
+
 def _metadata(stored: Mapping[str, Any]) -> dict[str, MetadataValue]:
-    return {
-        key: tuple(value) if isinstance(value, list) else value for key, value in stored.items()
-    }
+    """Raises TypeError for a value that no filter could have matched."""
+    return {key: _value(value) for key, value in stored.items()}
+
+
+def _value(value: object) -> MetadataValue:
+    match value:
+        case str() | bool() | int() | float():
+            return value
+        case list() if _TEXTS.issuperset(map(type, value)):
+            return tuple(value)
+        case _:
+            raise TypeError("no value of metadata")
