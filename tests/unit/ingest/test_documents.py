@@ -11,6 +11,7 @@ import pytest
 
 from custody.application.ingestion.accept_document import DocumentRequest
 from custody.application.ports import Page
+from custody.domain.intake import validation
 from custody.domain.intake.validation import ANY_REVISION
 from custody.domain.jobs import CleanupJob, EmbedJob, ParseJob, PublishJob
 from custody.domain.ledger.drops import Drop
@@ -367,6 +368,22 @@ def test_exactly_the_limits_are_taken(world: World) -> None:
     assert (done.record.state, len(done.record.acl.allow)) == (VersionState.ACTIVE, 200)
     with pytest.raises(Unprocessable):
         world.post_document(WRITER, request(metadata={name: "x" * (room + 1)}))
+
+
+@pytest.mark.parametrize("character", ["x", "é", "語", "😀"])
+def test_metadata_is_measured_in_bytes_whatever_its_characters(character: str) -> None:
+    fit, over = divmod(16 * 1024 - len('{"n":""}'), len(character.encode()))
+    value = character * fit + "x" * over
+    assert validation.metadata({"n": value}) == {"n": value}
+    with pytest.raises(Unprocessable):
+        validation.metadata({"n": value + "x"})
+
+
+@pytest.mark.parametrize("character", ["n", "é", "語"])
+def test_a_name_of_metadata_is_measured_in_characters(character: str) -> None:
+    assert validation.metadata({character * 128: 1}) == {character * 128: 1}
+    with pytest.raises(Unprocessable):
+        validation.metadata({character * 129: 1})
 
 
 def test_an_acl_is_required_and_never_wider_than_its_source(world: World) -> None:
