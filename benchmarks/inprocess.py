@@ -10,7 +10,7 @@ from pathlib import Path
 
 from custody.adapters.model_manifest import load_model
 from custody.adapters.onnx_embedder import OnnxEmbedder
-from custody.adapters.parsers import FormatParser
+from custody.adapters.parsers.format_parser import FormatParser
 from custody.adapters.system_clock import SystemClock
 from custody.adapters.token_chunker import TokenChunker
 from custody.application.failure import Failure

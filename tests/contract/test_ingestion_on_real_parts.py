@@ -8,7 +8,7 @@ import pytest
 
 from custody.adapters.model_manifest import load_model
 from custody.adapters.onnx_embedder import OnnxEmbedder
-from custody.adapters.parsers import FormatParser
+from custody.adapters.parsers.format_parser import FormatParser
 from custody.adapters.sqlite_index import SqliteIndex
 from custody.adapters.token_chunker import TokenChunker
 from custody.application.erasure.request import ErasureRequest
@@ -111,6 +111,7 @@ def test_each_format_goes_all_the_way(world: World, name: str, body: bytes) -> N
         ("zip.pdf", b"PK\x03\x04" + b"\x00" * 60, "type-mismatch"),
         ("bad.txt", b"caf\xe9", "invalid-utf8"),
         ("bad.json", b'{"a": ', "malformed-json"),
+        ("wide.csv", b"h" * 90_000 + b",b\n" + b"x\n" * 1_000, "too-much-text"),
     ],
 )
 def test_a_bad_file_is_rejected_with_the_parsers_reason(

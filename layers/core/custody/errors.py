@@ -41,8 +41,9 @@ class                  status  codes
                                its record and to the reject record: rejected, type-not-supported,
                                type-mismatch, charset-not-supported, invalid-charset, invalid-utf8,
                                empty-document, document-too-large, document-too-complex,
-                               too-many-chunks, object-too-large, malformed-json, malformed-csv,
-                               malformed-pdf, encrypted-pdf, invalid-path, unknown-source,
+                               too-much-text, too-many-chunks, object-too-large, malformed-json,
+                               malformed-csv, malformed-pdf, encrypted-pdf, invalid-path,
+                               unknown-source,
                                source-quarantined, source-retired, acl-required, acl-too-wide,
                                sidecar-forbidden, sidecar-of-a-sidecar, model-revision-changed,
                                document-owned-elsewhere

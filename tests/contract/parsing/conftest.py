@@ -10,7 +10,7 @@ import pytest
 from reportlab.lib import pdfencrypt
 from reportlab.pdfgen import canvas
 
-from custody.adapters.parsers import FormatParser
+from custody.adapters.parsers.format_parser import FormatParser
 from custody.application.ports import ParsedDocument
 from custody.errors import Rejected
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from custody.adapters.parsers import FormatParser, Limits
+from custody.adapters.parsers.format_parser import FormatParser
+from custody.adapters.parsers.limits import Limits
 from custody.application.ports import Block
 from custody.domain.text.hygiene import inspection
 from custody.errors import Rejected
@@ -191,6 +192,13 @@ def test_a_page_of_many_tags_is_read_the_same_in_the_child_process(parse: Parse)
     assert len(parsed.blocks) == 5_000
     assert parsed.blocks[4_999] == Block("word", heading="h")
     assert parsed.title == "T"
+
+
+@pytest.mark.parametrize("element", ["script", "style", "textarea"])
+def test_what_only_looks_like_tags_is_no_nesting(parse: Parse, element: str) -> None:
+    loop = "for(var i=0;i<n;i++){s+=i}" * 600
+    page = f"<title>x<y</title><p>The valve is shut.</p><{element}>{loop}</{element}><p>At six."
+    assert parse(page, HTML).blocks == (Block("The valve is shut. At six."),)
 
 
 def test_omitted_end_tags_are_no_nesting(parse: Parse) -> None:

@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
-import pytest
-
-from custody.adapters.parsers import FormatParser, Limits
-from custody.adapters.parsers.isolation import read_isolated
 from custody.application.ports import Block
-from custody.domain.text.media import Media
-from custody.errors import Rejected, Unavailable
 from tests.contract.parsing.conftest import MakePdf, Parse, Refuse
 
 PDF = "application/pdf"
@@ -65,33 +58,3 @@ def test_two_at_a_time_read_the_same(parse: Parse, make_pdf: MakePdf) -> None:
     with ThreadPoolExecutor(2) as pool:
         parsed = list(pool.map(lambda each: parse(each, PDF), documents))
     assert [each.blocks[19].text for each in parsed] == [f"Document {n}" for n in range(4)]
-
-
-def test_the_child_process_sees_no_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "telling_worker.py").write_text(
-        "import json, os, sys\n"
-        "sys.stdin.buffer.read()\n"
-        "print('ready')\n"
-        "told = {'detail': ' '.join(os.environ), 'code': 'told', 'field': None}\n"
-        "print(json.dumps({'rejected': told}))\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "very-secret")
-    with pytest.raises(Rejected) as told:
-        read_isolated(b"x", Media(PDF), Limits(), worker="telling_worker")
-    assert told.value.code == "told"
-    assert "PYTHONPATH" in told.value.detail
-    assert "AWS" not in told.value.detail
-
-
-def test_a_child_that_runs_out_of_memory_refuses_the_document(make_pdf: MakePdf) -> None:
-    limits = Limits(memory_bytes=30_000_000)
-    with pytest.raises(Rejected) as refused:
-        FormatParser(limits).parse(make_pdf(["x"]), content_type=PDF, name="x")
-    assert refused.value.code == "document-too-complex"
-
-
-def test_a_parser_that_cannot_load_blames_no_document(make_pdf: MakePdf) -> None:
-    with pytest.raises(Unavailable) as unavailable:
-        read_isolated(make_pdf(["x"]), Media(PDF), Limits(), worker="custody.missing")
-    assert unavailable.value.code == "parser-unavailable"

@@ -198,7 +198,7 @@ class EnvironmentPorts:
 
     @cached_property
     def parser(self) -> Parser:
-        from custody.adapters.parsers import FormatParser
+        from custody.adapters.parsers.format_parser import FormatParser
 
         return FormatParser()
 

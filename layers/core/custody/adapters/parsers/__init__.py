@@ -1,8 +1,5 @@
-"""Documents of every supported type to text: the ``Parser`` port."""
+"""Documents of every supported type to text: the ``Parser`` port is ``format_parser``.
 
-from __future__ import annotations
-
-from custody.adapters.parsers.format_parser import FormatParser
-from custody.adapters.parsers.limits import Limits
-
-__all__ = ["FormatParser", "Limits"]
+Bytes are read in a child process (``worker``), which begins by importing this package: nothing is
+imported here, so that the child loads no more than it needs.
+"""

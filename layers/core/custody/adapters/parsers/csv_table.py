@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import csv
-import io
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 
-from custody.adapters.parsers.draft import Draft
+from custody.adapters.parsers.budget import Budget
+from custody.adapters.parsers.draft import Draft, Piece
 from custody.adapters.parsers.limits import Limits
-from custody.application.ports import Block
 from custody.errors import Rejected
 
 _DELIMITERS = (",", ";", "\t", "|")
+# Rows may be blank, and quoted values may hold line ends.
+_LINES_A_ROW = 10
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
-def read_csv(text: str, limits: Limits) -> Draft:
+def read_csv(text: str, limits: Limits, budget: Budget) -> Draft:
     """The delimiter is the one that the first line has most of; quoted values may hold it, and
-    line ends. Raises Rejected: ``malformed-csv``, ``document-too-complex``."""
+    line ends. Raises Rejected: ``malformed-csv``, ``document-too-complex``, ``too-much-text``."""
+    if max(text.count("\n"), text.count("\r")) > limits.rows * _LINES_A_ROW:
+        raise _too_complex(f"there are more than {limits.rows * _LINES_A_ROW} lines")
     first_line = text.lstrip().partition("\n")[0]
     delimiter = max(_DELIMITERS, key=first_line.count)
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows = csv.reader(_lines(text), delimiter=delimiter, strict=True)
     header: list[str] | None = None
-    blocks: list[Block] = []
+    pieces: list[Piece] = []
     try:
         for row in rows:
             if not any(cell.strip() for cell in row):
@@ -31,9 +36,9 @@ def read_csv(text: str, limits: Limits) -> Draft:
             if header is None:
                 header = [cell.strip() for cell in row]
                 continue
-            if len(blocks) == limits.rows:
+            if len(pieces) == limits.rows:
                 raise _too_complex(f"there are more than {limits.rows} rows")
-            blocks.append(Block(_row(header, row)))
+            pieces.append(budget.piece(_row(header, row, budget)))
     except csv.Error as error:
         if "field limit" in str(error):
             raise _too_complex(
@@ -44,17 +49,29 @@ def read_csv(text: str, limits: Limits) -> Draft:
             code="malformed-csv",
             field=f"line {rows.line_num}",
         ) from error
-    if header is not None and not blocks:
-        blocks.append(Block("; ".join(filter(None, header))))
-    return Draft(tuple(blocks))
+    if header is not None and not pieces:
+        names = "; ".join(filter(None, header))
+        budget.take(len(names))
+        pieces.append(budget.piece(names))
+    return Draft(tuple(pieces))
 
 
-def _row(header: Sequence[str], row: Sequence[str]) -> str:
-    named = (
-        (header[index] if index < len(header) and header[index] else f"column {index + 1}", cell)
-        for index, cell in enumerate(row)
-    )
-    return "; ".join(f"{name}: {' '.join(cell.split())}" for name, cell in named if cell.strip())
+def _lines(text: str) -> Iterator[str]:
+    """Each with its end. A file object over the text would hold four bytes for each character."""
+    return (found.group() for found in _LINE.finditer(text))
+
+
+def _row(header: Sequence[str], row: Sequence[str], budget: Budget) -> str:
+    """The header's names are paid for in every row that repeats them."""
+    parts: list[str] = []
+    for index, cell in enumerate(row):
+        value = " ".join(cell.split())
+        if not value:
+            continue
+        name = header[index] if index < len(header) and header[index] else f"column {index + 1}"
+        budget.take(len(name) + len(value) + len(": ; "))
+        parts.append(f"{name}: {value}")
+    return "; ".join(parts)
 
 
 def _too_complex(what: str) -> Rejected:

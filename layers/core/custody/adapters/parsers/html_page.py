@@ -11,9 +11,9 @@ import re
 from collections import Counter
 from html.parser import HTMLParser
 
-from custody.adapters.parsers.draft import Draft
+from custody.adapters.parsers.budget import Budget
+from custody.adapters.parsers.draft import Draft, Piece
 from custody.adapters.parsers.limits import Limits
-from custody.application.ports import Block
 from custody.domain.text.hygiene import HIDDEN_TEXT
 from custody.errors import Rejected
 
@@ -50,6 +50,8 @@ _ADDRESSES = frozenset(
 )
 _HIDING = frozenset({"hidden", "style", "aria-hidden"})
 _START_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})")
+# What stands in them is no markup, until their own end.
+_RAW = frozenset({"script", "style", "textarea", "title", "xmp", "noembed", "noframes", "iframe"})
 _ACTIVE_TAG = re.compile(
     r"<(?:script|iframe|frame|object|embed|applet|svg|math|template|base)[\s/>]"
     r"|<meta[^<>]{0,500}http-equiv[^<>]{0,40}refresh|<(?:html|body)[^<>]{0,500}\son[a-z]+\s*=",
@@ -67,11 +69,12 @@ _INVISIBLE_STYLE = re.compile(
 _SENTENCE_END = (".", "!", "?", ":", ";", "…", "。", "！", "？", "；", "：", "।", "۔", "؟")
 
 
-def read_html(text: str, limits: Limits) -> Draft:
-    """Blocks are the sections between headings. Raises Rejected: ``document-too-complex``."""
+def read_html(text: str, limits: Limits, budget: Budget) -> Draft:
+    """A piece is a section between headings. Raises Rejected: ``document-too-complex``,
+    ``too-much-text``."""
     _refuse_bomb(text, limits.depth)
     clean, active = _sanitize(text)
-    page = _Page()
+    page = _Page(budget)
     page.feed(clean)
     page.close()
     return page.draft(active or _ACTIVE_TAG.search(text) is not None)
@@ -82,12 +85,19 @@ def _refuse_bomb(text: str, depth: int) -> None:
 
     Parsing takes time in the square of the depth: half a megabyte of ``<div>`` takes 20 seconds.
     A cheap count on the raw text may be misled (by an end tag inside an attribute); then the time
-    limit of the child process, in which pages of many tags are read, ends it.
+    limit of the child process ends it.
     """
     open_tags: Counter[str] = Counter()
     nesting = 0
+    raw: str | None = None
     for found in _START_TAG.finditer(text):
         name = found.group(2).lower()
+        if raw:
+            raw = None if found.group(1) and name == raw else raw
+            continue
+        if name in _RAW:
+            raw = None if found.group(1) else name
+            continue
         if name in _VOID or name in _CLOSED_BY_THE_NEXT:
             continue
         if not found.group(1):
@@ -132,11 +142,12 @@ def _sanitize(text: str) -> tuple[str, bool]:
 class _Page(HTMLParser):
     """Collects visible text. In ``_parts`` a NUL is a space that must stay (inside ``pre``)."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget) -> None:
         super().__init__(convert_charrefs=True)
+        self._budget = budget
         self._parts: list[str] = []
         self._heading: str | None = None
-        self._blocks: list[Block] = []
+        self._pieces: list[Piece] = []
         self._title: list[str] = []
         self._first_heading: str | None = None
         self._concealed: list[str] = []
@@ -192,16 +203,19 @@ class _Page(HTMLParser):
         self._boundary(tag)
 
     def handle_data(self, data: str) -> None:
+        self._budget.take(len(data))
         if self._in_title:
             self._title.append(data)
         elif self._hidden:
             self._concealed.append(data)
         elif self._preformatted:
+            self._budget.take(3 * data.count("\t"))
             self._parts.append(data.replace("\t", "    ").replace(" ", "\x00"))
         else:
             self._parts.append(" ".join(f".{data}.".split())[1:-1])
 
     def _add(self, text: str) -> None:
+        self._budget.take(len(text))
         (self._concealed if self._hidden else self._parts).append(text)
 
     def _boundary(self, tag: str) -> None:
@@ -213,18 +227,18 @@ class _Page(HTMLParser):
     def _end_section(self) -> None:
         text = _tidy(self._parts)
         if text:
-            self._blocks.append(Block(text, heading=self._heading))
+            self._pieces.append(self._budget.piece(text, self._heading))
         self._parts = []
 
     def draft(self, active: bool) -> Draft:
         self._end_section()
         title = _tidy(self._title).replace("\n", " ") or self._first_heading
         concealed = " ".join(" ".join(self._concealed).split())
-        blocks = self._blocks
-        if not blocks and self._heading:
-            blocks = [Block(self._heading, heading=self._heading)]
+        pieces = self._pieces
+        if not pieces and self._heading:
+            pieces = [self._budget.piece(self._heading, self._heading)]
         return Draft(
-            tuple(blocks),
+            tuple(pieces),
             title=title,
             signals=tuple(self._signals) if concealed else (),
             active_content_removed=active,

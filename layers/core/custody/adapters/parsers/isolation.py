@@ -1,69 +1,237 @@
-"""Read a hostile format in a child process that can be killed and knows no secret.
+"""Read a document in a child process that can be killed, and that has nothing to give away.
 
-pdfium is native code on bytes from anywhere, and a page can be made to cost more than any check
-beforehand finds. The child has a deadline, a memory limit, and no environment but the import path.
+Parsers are much code on bytes from anywhere, some of it native, and a document can be made to cost
+more than any check beforehand finds. So no format is read in the process that has credentials. The
+child has an empty environment, two pipes, limits on time and memory, and no way to anything else
+(``confinement``).
 """
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import select
 import signal
+import socket
 import subprocess
 import sys
-from dataclasses import asdict
+import threading
+import time
+from dataclasses import dataclass, field
 
+from custody.adapters.parsers import wire
+from custody.adapters.parsers.confinement import close_own_memory
+from custody.adapters.parsers.draft import Reading
 from custody.adapters.parsers.limits import Limits
-from custody.application.ports import Block, ParsedDocument
 from custody.domain.text.media import Media
 from custody.errors import Rejected, Unavailable
 
 _WORKER = "custody.adapters.parsers.worker"
-_READY = b"ready\n"
-# The child's own limit counts processor time; a busy machine gives it less than all of one.
-_WALL_SECONDS_A_CPU_SECOND = 4
+_START_SECONDS = 60
+# The child ends itself; beyond its own time it is given this much before it is killed.
+_GRACE_SECONDS = 10
+_CHUNK = 1 << 20
 
 
-def read_isolated(
-    content: bytes, kind: Media, limits: Limits, *, worker: str = _WORKER
-) -> ParsedDocument:
-    """As ``reading.read`` in a child that runs the module ``worker``, and Rejected(document-too-complex) when the child ran out of time or
-    memory or died; Unavailable(parser-unavailable) when it couldn't even start."""
-    request = json.dumps({"limits": asdict(limits), "media": asdict(kind)}).encode("ascii")
+class _Gone(Exception):
+    """The worker doesn't answer."""
+
+
+class _Worker:
+    """One process that reads one document at a time."""
+
+    def __init__(self, module: str) -> None:
+        close_own_memory()
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            try:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-P", "-m", module, str(theirs.fileno())],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    pass_fds=[theirs.fileno()],
+                    cwd="/",
+                    env=_environment(),
+                    # Not ended by what ends a terminal's programs: it ends with this process.
+                    start_new_session=True,
+                )
+            except OSError as error:
+                self._control.close()
+                raise Unavailable(
+                    "The parser can't be started.", code="parser-unavailable"
+                ) from error
+        self._checked = False
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def read(self, content: bytes, request: bytes, limits: Limits) -> tuple[bytes | bytearray, int]:
+        """The child's reply and its exit code. Raises _Gone, TimeoutError, Unavailable."""
+        self._check()
+        deadline = time.monotonic() + limits.wall_seconds + _GRACE_SECONDS
+        source, feed = os.pipe()
+        drain, target = os.pipe()
+        try:
+            try:
+                socket.send_fds(self._control, [request], [source, target])
+            except OSError as error:
+                raise _Gone from error
+            finally:
+                os.close(source)
+                os.close(target)
+            try:
+                _write(feed, content, deadline)
+            finally:
+                os.close(feed)
+            reply = _read(drain, wire.reply_bytes(limits), deadline)
+        finally:
+            os.close(drain)
+        return reply, int(self._hear(deadline))
+
+    def _check(self) -> None:
+        if self._checked:
+            return
+        try:
+            found = json.loads(self._hear(time.monotonic() + _START_SECONDS))["breaches"]
+        except TimeoutError as error:
+            raise _Gone from error  # no document is to blame for that
+        if found:
+            raise Unavailable(
+                f"The parser's child is not shut in here: it can {', '.join(found)}.",
+                code="parser-unavailable",
+            )
+        self._checked = True
+
+    def _hear(self, deadline: float) -> bytes:
+        self._control.settimeout(max(0.001, deadline - time.monotonic()))
+        try:
+            message = self._control.recv(_CHUNK)
+        except ConnectionError as error:
+            raise _Gone from error
+        if not message:
+            raise _Gone
+        return message
+
+    def close(self) -> None:
+        """With whatever it started."""
+        self._control.close()
+        if self.alive:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+
+@dataclass(slots=True)
+class _Idle:
+    """Workers that wait for a document, by their module. A process that was forked from this one
+    has none: two that listen on one socket would hear each other's replies."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    workers: dict[tuple[int, str], list[_Worker]] = field(default_factory=dict)
+
+    def take(self, module: str) -> _Worker:
+        with self.lock:
+            waiting = self.workers.get((os.getpid(), module), [])
+            while waiting:
+                worker = waiting.pop()
+                if worker.alive:
+                    return worker
+                worker.close()
+        return _Worker(module)
+
+    def give_back(self, module: str, worker: _Worker) -> None:
+        with self.lock:
+            self.workers.setdefault((os.getpid(), module), []).append(worker)
+
+    def close(self) -> None:
+        with self.lock:
+            for (process, _), waiting in self.workers.items():
+                while process == os.getpid() and waiting:
+                    waiting.pop().close()
+
+
+_IDLE = _Idle()
+atexit.register(_IDLE.close)
+
+
+def start(*, worker: str = _WORKER) -> None:
+    """Have a worker load while there is other work. Raises Unavailable(parser-unavailable)."""
+    _IDLE.give_back(worker, _IDLE.take(worker))
+
+
+def read_isolated(content: bytes, kind: Media, limits: Limits, *, worker: str = _WORKER) -> Reading:
+    """As ``reading.read``, in a child of the module ``worker``. Raises Rejected, also
+    ``document-too-complex`` when the child ran out of time or memory or died;
+    Unavailable(parser-unavailable) when there is no child, or one that isn't shut in."""
+    reader = _IDLE.take(worker)
     try:
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", worker],
-            input=request + b"\n" + content,
-            capture_output=True,
-            timeout=limits.seconds * _WALL_SECONDS_A_CPU_SECOND,
-            env=_environment(),
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise _too_slow(limits) from error
-    except OSError as error:
-        raise Unavailable("The parser can't be started.", code="parser-unavailable") from error
-    if not done.stdout.startswith(_READY):
-        raise Unavailable("The parser can't be loaded.", code="parser-unavailable")
-    if done.returncode == -signal.SIGXCPU:
-        raise _too_slow(limits)
-    if done.returncode != 0:
+        reply, code = reader.read(content, wire.ask(kind, limits), limits)
+    except TimeoutError as error:
+        reader.close()
+        raise _too_slow(f"{limits.wall_seconds} seconds") from error
+    except _Gone as error:
+        reader.close()
+        raise Unavailable("The parser can't be loaded.", code="parser-unavailable") from error
+    except BaseException:
+        reader.close()
+        raise
+    _IDLE.give_back(worker, reader)
+    if code == wire.NOT_CONFINED:
+        raise Unavailable("The parser's child can't be shut in.", code="parser-unavailable")
+    if code == -signal.SIGXCPU:
+        raise _too_slow(f"{limits.seconds} seconds of processor time")
+    if code == -signal.SIGALRM:
+        raise _too_slow(f"{limits.wall_seconds} seconds")
+    if code == wire.OUT_OF_MEMORY:
         raise Rejected(
-            "The document breaks its parser, or needs more memory than it has.",
-            code="document-too-complex",
+            "The document needs more memory to read than there is.", code="document-too-complex"
         )
-    reply = json.loads(done.stdout[len(_READY) :])
-    if "rejected" in reply:
-        refused = reply["rejected"]
-        raise Rejected(refused["detail"], code=refused["code"], field=refused["field"])
-    parsed = reply["parsed"]
-    blocks = tuple(Block(**block) for block in parsed.pop("blocks"))
-    return ParsedDocument(blocks=blocks, **{**parsed, "signals": tuple(parsed["signals"])})
+    if code != 0:
+        raise _broken()
+    try:
+        return wire.answered(reply, limits)
+    except wire.NotAReply as error:
+        raise _broken() from error
 
 
-def _too_slow(limits: Limits) -> Rejected:
+def _write(pipe: int, content: bytes, deadline: float) -> None:
+    os.set_blocking(pipe, False)
+    left = memoryview(content)
+    while left:
+        _wait(pipe, select.POLLOUT, deadline)
+        try:
+            left = left[os.write(pipe, left[:_CHUNK]) :]
+        except BrokenPipeError:
+            return  # a child that died: its status says why
+
+
+def _read(pipe: int, limit: int, deadline: float) -> bytearray:
+    """Until the child closes it, or has said more than it may: then it can't say the rest."""
+    reply = bytearray()
+    while len(reply) <= limit:
+        _wait(pipe, select.POLLIN, deadline)
+        part = os.read(pipe, _CHUNK)
+        if not part:
+            break
+        reply += part
+    return reply
+
+
+def _wait(pipe: int, event: int, deadline: float) -> None:
+    poll = select.poll()
+    poll.register(pipe, event)
+    if not poll.poll(max(0, deadline - time.monotonic()) * 1000):
+        raise TimeoutError
+
+
+def _too_slow(what: str) -> Rejected:
+    return Rejected(f"The document takes more than {what} to read.", code="document-too-complex")
+
+
+def _broken() -> Rejected:
     return Rejected(
-        f"The document takes more than {limits.seconds} seconds to read.",
+        "The document breaks its parser, or needs more memory than it has.",
         code="document-too-complex",
     )
 

@@ -6,9 +6,9 @@ import json
 import re
 from collections.abc import Iterator
 
-from custody.adapters.parsers.draft import Draft
+from custody.adapters.parsers.budget import Budget
+from custody.adapters.parsers.draft import Draft, Piece
 from custody.adapters.parsers.limits import Limits
-from custody.application.ports import Block
 from custody.errors import Rejected
 
 type _Json = bool | str | list[_Json] | dict[str, _Json] | None
@@ -19,41 +19,48 @@ _IDENTIFIERS = ("id", "_id", "doc_id", "document_id")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def read_json(text: str, limits: Limits) -> Draft:
+def read_json(text: str, limits: Limits, budget: Budget) -> Draft:
     """An array of objects gives a block for each. Raises Rejected: ``malformed-json``,
-    ``document-too-complex``."""
+    ``document-too-complex``, ``too-much-text``."""
     value = _load(text, limits, where=None)
     if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
         _refuse_rows(len(value), limits)
-        return Draft(tuple(_record(each, f"item {row}") for row, each in enumerate(value, 1)))
-    block = _record(value, None)
-    return Draft((block,), title=block.heading)
+        return Draft(
+            tuple(_record(each, f"item {row}", budget) for row, each in enumerate(value, 1))
+        )
+    piece = _record(value, None, budget)
+    return Draft((piece,), title=piece.heading)
 
 
-def read_json_lines(text: str, limits: Limits) -> Draft:
+def read_json_lines(text: str, limits: Limits, budget: Budget) -> Draft:
     """Blank lines are skipped. Raises Rejected as ``read_json``, with the number of the line."""
-    blocks: list[Block] = []
+    pieces: list[Piece] = []
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
-        _refuse_rows(len(blocks) + 1, limits)
-        blocks.append(_record(_load(line, limits, where=f"line {number}"), f"line {number}"))
-    return Draft(tuple(blocks))
+        _refuse_rows(len(pieces) + 1, limits)
+        where = f"line {number}"
+        pieces.append(_record(_load(line, limits, where=where), where, budget))
+    return Draft(tuple(pieces))
 
 
-def _record(value: _Json, fallback: str | None) -> Block:
+def _record(value: _Json, fallback: str | None, budget: Budget) -> Piece:
     """Title, name or id head a record, so that it can be cited; its text stands first."""
     if not isinstance(value, dict):
-        return Block("\n".join(_lines(value, "")), heading=fallback)
+        return budget.piece("\n".join(_lines(value, (), budget)), fallback)
     title = _first_text(value, _TITLES)
     body = _first_text(value, _TEXTS)
     identifier = None if title else _first_text(value, _IDENTIFIERS)
     heading = value[title] if title else value[identifier] if identifier else fallback
     parts = [str(value[body])] if body else []
+    budget.take(sum(map(len, parts)))
     rest = {key: each for key, each in value.items() if key not in {title, body, identifier}}
-    parts.extend(_lines(rest, ""))
+    parts.extend(_lines(rest, (), budget))
     text = "\n".join(part for part in parts if part.strip())
-    return Block(text or str(heading or ""), heading=str(heading) if heading else None)
+    if not text:
+        text = str(heading or "")
+        budget.take(len(text))
+    return budget.piece(text, str(heading) if heading else None)
 
 
 def _first_text(record: dict[str, _Json], names: tuple[str, ...]) -> str | None:
@@ -64,22 +71,26 @@ def _is_text(value: _Json) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-def _lines(value: _Json, path: str) -> Iterator[str]:
+def _lines(value: _Json, path: tuple[str, ...], budget: Budget) -> Iterator[str]:
+    """``path``: the names above, joined only where a line needs them; one long name above many
+    values would be copied for each of them."""
     if isinstance(value, dict):
         for key, each in value.items():
-            yield from _lines(each, f"{path}.{key}" if path else key)
+            yield from _lines(each, (*path, key) if path or key else (), budget)
     elif isinstance(value, list):
         if value and not any(isinstance(each, dict | list) for each in value):
-            yield _line(path, ", ".join(_scalar(each) for each in value))
+            yield _line(path, [_scalar(each) for each in value], budget)
         else:
             for each in value:
-                yield from _lines(each, path)
+                yield from _lines(each, path, budget)
     elif value is not None:
-        yield _line(path, _scalar(value))
+        yield _line(path, [_scalar(value)], budget)
 
 
-def _line(path: str, value: str) -> str:
-    return f"{path}: {value}" if path else value
+def _line(path: tuple[str, ...], values: list[str], budget: Budget) -> str:
+    budget.take(sum(len(each) + 2 for each in (*path, *values)))
+    name, value = ".".join(path), ", ".join(values)
+    return f"{name}: {value}" if path else value
 
 
 def _scalar(value: _Json) -> str:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from threading import Lock
 from typing import TYPE_CHECKING
 
-from custody.adapters.parsers.draft import Draft
+from custody.adapters.parsers.budget import Budget
+from custody.adapters.parsers.draft import Draft, Piece
 from custody.adapters.parsers.limits import Limits
-from custody.application.ports import Block
 from custody.domain.text.hygiene import HIDDEN_TEXT
 from custody.errors import Rejected
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage
 
-# pdfium isn't thread-safe: two threads in it crash, or silently read nothing.
-_PDFIUM = Lock()
 _END_MARK = re.compile(rb"%%EOF")
 # Where pdfium found a hyphen at a line's end it writes one of these.
 _HYPHENATED = re.compile("[\ufffe\x02](?:\r?\n)?")
@@ -26,16 +23,14 @@ _NO_TITLES = frozenset({"", "untitled", "untitled document"})
 _OBJECTS_LOOKED_AT = 5_000
 
 
-def read_pdf(content: bytes, limits: Limits) -> Draft:
-    """A block a page. Raises Rejected: ``malformed-pdf``, ``encrypted-pdf``,
-    ``document-too-complex``; ``empty-document`` where no page has text."""
+def read_pdf(content: bytes, limits: Limits, budget: Budget) -> Draft:
+    """A piece a page. Raises Rejected: ``malformed-pdf``, ``encrypted-pdf``,
+    ``document-too-complex``, ``too-much-text``; ``empty-document`` where no page has text.
+
+    pdfium isn't thread-safe: two threads in it crash, or silently read nothing.
+    """
     if not _END_MARK.search(content, max(0, len(content) - 2_048)):
         raise Rejected("The PDF has no end: it was cut off.", code="malformed-pdf")
-    with _PDFIUM:
-        return _read(content, limits)
-
-
-def _read(content: bytes, limits: Limits) -> Draft:
     from pypdfium2 import PdfDocument, PdfiumError, raw
 
     try:
@@ -49,21 +44,21 @@ def _read(content: bytes, limits: Limits) -> Draft:
             raise Rejected(
                 f"The PDF has more than {limits.pages} pages.", code="document-too-complex"
             )
-        blocks: list[Block] = []
+        pieces: list[Piece] = []
         invisible = False
         for index in range(len(document)):
             page = document[index]
-            text = _text(page)
+            text = _text(page, budget)
             if text:
-                blocks.append(Block(text, page=index + 1))
+                pieces.append(budget.piece(text, page=index + 1))
                 invisible = invisible or _has_invisible_text(page)
             page.close()
-        if not blocks:
+        if not pieces:
             raise Rejected(
                 "No page of the PDF has text (scanned pages need OCR first).", code="empty-document"
             )
         return Draft(
-            tuple(blocks),
+            tuple(pieces),
             title=_title(document),
             signals=(HIDDEN_TEXT,) if invisible else (),
             active_content_removed=raw.FPDFDoc_GetJavaScriptActionCount(document) > 0,
@@ -74,9 +69,10 @@ def _read(content: bytes, limits: Limits) -> Draft:
         document.close()
 
 
-def _text(page: PdfPage) -> str:
+def _text(page: PdfPage, budget: Budget) -> str:
     textpage = page.get_textpage()
     try:
+        budget.take(textpage.count_chars())
         text: str = textpage.get_text_range()
     finally:
         textpage.close()

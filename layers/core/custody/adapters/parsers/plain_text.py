@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from custody.adapters.parsers.budget import Budget
 from custody.adapters.parsers.draft import Draft
-from custody.application.ports import Block
 
 
-def read_text(text: str) -> Draft:
-    return Draft((Block(text),))
+def read_text(text: str, budget: Budget) -> Draft:
+    """Raises Rejected: ``too-much-text``."""
+    budget.take(len(text))
+    return Draft((budget.piece(text),))

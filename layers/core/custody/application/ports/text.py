@@ -53,8 +53,8 @@ class ParsedDocument:
 class Parser(Protocol):
     def parse(self, content: bytes, *, content_type: str, name: str) -> ParsedDocument:
         """Raises Rejected with a stable code (empty-document, encrypted-pdf, malformed-pdf,
-        type-mismatch, invalid-utf8, document-too-complex, …). ``content_type`` is sniffed against
-        the bytes."""
+        type-mismatch, invalid-utf8, document-too-complex, too-much-text, …). ``content_type`` is
+        sniffed against the bytes."""
         ...
 
 
