@@ -241,7 +241,9 @@ def test_a_worker_that_takes_too_long_to_load_blames_no_document(
     assert unavailable.value.code == "parser-unavailable"
 
 
-def test_an_attempt_that_breaks_is_no_proof(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_attempt_that_breaks_is_no_proof(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "odd_worker.py").write_text(
         "from custody.adapters.parsers import confinement, worker\n"
         "confinement._trace = lambda holder: 1 / 0\n"

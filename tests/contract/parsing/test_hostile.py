@@ -13,7 +13,7 @@ from custody.adapters.parsers.limits import Limits
 from custody.application.ports import Block
 from custody.domain.text import media
 from custody.errors import Rejected
-from tests.contract.parsing.conftest import Parse
+from tests.contract.parsing.conftest import MakePdf, Parse
 
 # A worker with its readers takes 50 MB; half of what any document may take is left.
 TIGHT = Limits(memory_bytes=250_000_000, seconds=20)
@@ -156,6 +156,18 @@ def test_every_part_of_every_type_is_counted(content: str, content_type: str) ->
     assert refused(long, content_type, limits).code == "too-much-text"
     short = content.format("w " * 100).encode()
     assert FormatParser(limits).parse(short, content_type=content_type, name="x").blocks
+
+
+def test_the_title_of_a_pdf_is_counted(make_pdf: MakePdf) -> None:
+    limits = Limits(characters=1_000)
+    assert refused(make_pdf(["x"], title="t" * 1_000), media.PDF, limits).code == "too-much-text"
+    content = make_pdf(["x"], title="t" * 999)
+    assert FormatParser(limits).parse(content, content_type=media.PDF, name="x").title == "t" * 999
+
+
+def test_what_a_tab_becomes_is_counted() -> None:
+    page = b"<pre>" + b"\t" * 300 + b"x</pre>"
+    assert refused(page, media.HTML, Limits(characters=1_000)).code == "too-much-text"
 
 
 TOO_COMPLEX: dict[str, tuple[Callable[[], bytes], str]] = {
