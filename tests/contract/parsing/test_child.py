@@ -162,6 +162,81 @@ def test_a_child_that_is_not_shut_in_reads_nothing(
         assert wall in unavailable.value.detail
 
 
+# A worker of a user without rights, as in Lambda, where no filter of system calls is to be had.
+OF_ANOTHER_USER = """
+import ctypes, os
+from custody.adapters.parsers import reading, worker
+from tests.support import hostile_reader
+reading.load()
+if os.geteuid() == 0:
+    os.setresgid(12_345, 12_345, 12_345)
+    os.setresuid(12_345, 12_345, 12_345)
+    ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # a change of user closes memory too
+"""
+
+
+@pytest.mark.parametrize("attack", ["trace", "read memory", "write memory"])
+def test_the_worker_is_out_of_reach_for_a_child_of_its_own_user(
+    attack: str, target: Target, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It is bound by nothing, so whoever gets into it is out."""
+    (tmp_path / "own_worker.py").write_text(
+        OF_ANOTHER_USER + "worker.main(hostile_reader.read, has_filter=lambda: False)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    isolation.start(worker="own_worker")
+    (waiting,) = isolation._IDLE.workers[os.getpid(), "own_worker"]
+    aimed = replace(target, holder=waiting._process.pid)
+    assert attacked(attack, aimed, worker="own_worker") == "refused EPERM"
+    waiting.close()
+
+
+def test_a_worker_that_its_child_can_reach_reads_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "bare_worker.py").write_text(
+        OF_ANOTHER_USER
+        + "worker.close_own_memory = lambda: None\n"
+        + "worker.main(has_filter=lambda: False)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(Unavailable) as unavailable:
+        read_isolated(b"x", Media(media.TEXT), Limits(), worker="bare_worker")
+    assert unavailable.value.code == "parser-unavailable"
+    for wall in ("read the worker's memory", "trace the worker"):
+        assert wall in unavailable.value.detail
+
+
+# Of root in a container where there is no user to become.
+LONELY = """
+import errno, os
+from custody.adapters.parsers import worker
+def missing(*ids):
+    raise OSError(errno.EINVAL, "not mapped")
+os.geteuid, os.setresgid = lambda: 0, missing
+"""
+
+
+def test_a_root_that_can_become_nobody_is_held_by_the_filter(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "lonely_worker.py").write_text(LONELY + "worker.main()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    reading = read_isolated(b"x", Media(media.TEXT), Limits(), worker="lonely_worker")
+    assert reading.pieces[0].text == "x"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the limits bind everybody but root")
+def test_a_root_that_nothing_holds_reads_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "free_worker.py").write_text(LONELY + "worker.main(has_filter=lambda: False)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(Unavailable, match="not shut in here: it can") as unavailable:
+        read_isolated(b"x", Media(media.TEXT), Limits(), worker="free_worker")
+    assert unavailable.value.code == "parser-unavailable"
+
+
 def test_a_child_that_cannot_shut_itself_in_blames_no_document(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -27,8 +27,9 @@ _DONE, _REFUSED, _UNKNOWN = 0, 1, 2
 
 
 def close_own_memory() -> None:
-    """Of the process that holds secrets: its memory, environment and descriptors are closed to
-    others of its user. Where the platform refuses, ``breaches`` says whether it matters."""
+    """Of the process that holds secrets, and of the worker, which is not confined: memory,
+    environment and descriptors are closed to others of its user. Where the platform refuses,
+    ``breaches`` says whether it matters."""
     ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
@@ -47,8 +48,8 @@ def confine(limits: Limits, *, filtered: bool) -> None:
     # A child that waits spends no processor time; the kernel ends it all the same.
     signal.setitimer(signal.ITIMER_REAL, limits.wall_seconds)
     if os.geteuid() == 0:
-        # Root may raise its limits. A root that may not change its user is found by ``breaches``.
-        with suppress(PermissionError):
+        # Root may raise its limits. A root that can't change its user is found by ``breaches``.
+        with suppress(OSError):
             os.setgroups([])
             os.setresgid(_NOBODY, _NOBODY, _NOBODY)
             os.setresuid(_NOBODY, _NOBODY, _NOBODY)
@@ -61,8 +62,9 @@ def can_filter() -> bool:
 
 
 def breaches(holder: int, *, filtered: bool) -> list[str]:
-    """What a confined child can still do that it must not: ``holder`` is the process that has
-    credentials. An attempt that neither is refused nor killed counts as one that succeeded."""
+    """What a confined child of this process can still do that it must not: ``holder`` is the
+    process that has credentials, and this one, the worker, is bound by nothing. An attempt that
+    neither is refused nor killed counts as one that succeeded."""
 
     def confined(attempt: Callable[[], None]) -> Callable[[], None]:
         def run() -> None:
@@ -71,6 +73,7 @@ def breaches(holder: int, *, filtered: bool) -> list[str]:
 
         return run
 
+    worker = os.getpid()
     attempts: dict[str, Callable[[], None]] = {
         "open a file": lambda: os.close(os.open("/", os.O_RDONLY)),
         "make a socket": lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM).close(),
@@ -78,6 +81,8 @@ def breaches(holder: int, *, filtered: bool) -> list[str]:
         "raise a limit": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)),
         "read the parent's memory": lambda: _read_memory(holder),
         "trace the parent": lambda: _trace(holder),
+        "read the worker's memory": lambda: _read_memory(worker),
+        "trace the worker": lambda: _trace(worker),
     }
     ends = {name: _tried(confined(attempt)) for name, attempt in attempts.items()}
     return [name for name, end in ends.items() if end >= 0 and end != _REFUSED]

@@ -21,7 +21,12 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from custody.adapters.parsers import reading, wire
-from custody.adapters.parsers.confinement import breaches, can_filter, confine
+from custody.adapters.parsers.confinement import (
+    breaches,
+    can_filter,
+    close_own_memory,
+    confine,
+)
 from custody.adapters.parsers.draft import Reading
 from custody.adapters.parsers.limits import Limits
 from custody.domain.text.media import Media
@@ -34,6 +39,7 @@ _CHUNK = 1 << 20
 
 
 def main(read: Read = reading.read, *, has_filter: Callable[[], bool] = can_filter) -> None:
+    close_own_memory()
     reading.load()
     gc.freeze()  # what is loaded stays: children share its memory as long as nobody touches it
     filtered = has_filter()
