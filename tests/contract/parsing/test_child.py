@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -237,19 +238,21 @@ def test_a_root_that_nothing_holds_reads_nothing(
     assert unavailable.value.code == "parser-unavailable"
 
 
+@pytest.mark.parametrize("fault", ["OSError(1, 'not here')", "MemoryError", "AttributeError"])
 def test_a_child_that_cannot_shut_itself_in_blames_no_document(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    fault: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (tmp_path / "loose_worker.py").write_text(
+    module = f"loose_worker_{fault[:3]}"
+    (tmp_path / f"{module}.py").write_text(
         "from custody.adapters.parsers import worker\n"
         "def refuse(limits, *, filtered):\n"
-        "    raise OSError(1, 'not here')\n"
+        f"    raise {fault}\n"
         "worker.confine = refuse\n"
         "worker.main()\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(Unavailable) as unavailable:
-        read_isolated(b"x", Media(media.TEXT), Limits(), worker="loose_worker")
+        read_isolated(b"x", Media(media.TEXT), Limits(), worker=module)
     assert unavailable.value.code == "parser-unavailable"
 
 
@@ -347,6 +350,62 @@ def test_many_at_a_time_each_get_their_own(target: Target) -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(read, range(40))) == [f"document {n}" for n in range(40)]
+
+
+def test_a_worker_that_dies_over_a_document_takes_its_child_along(
+    target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The child holds the document, and would go on for as long as a document may take."""
+    isolation.start(worker=HOSTILE)
+    waiting = isolation._IDLE.workers[os.getpid(), HOSTILE][-1]
+    number, hear = waiting._process.pid, waiting._hear
+    children = Path(f"/proc/{number}/task/{number}/children")
+    seen: list[str] = []
+
+    def hear_of_its_end(deadline: float) -> bytes:
+        if not waiting._checked:
+            return hear(deadline)
+        while not seen:
+            seen.extend(children.read_text().split())
+        os.kill(number, signal.SIGKILL)
+        os.waitid(os.P_PID, number, os.WEXITED | os.WNOWAIT)
+        return hear(deadline)
+
+    monkeypatch.setattr(waiting, "_hear", hear_of_its_end)
+    monkeypatch.setattr(isolation, "_read", lambda *_: b"")
+    with pytest.raises(Unavailable) as unavailable:
+        attacked("wait for ever", target)
+    assert unavailable.value.code == "parser-unavailable"
+    (child,) = seen
+    for _ in range(100):
+        status = Path(f"/proc/{child}/stat")
+        if not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z":
+            return
+        time.sleep(0.05)
+    pytest.fail("the child lives")
+
+
+def test_a_worker_that_is_gone_costs_no_descriptor() -> None:
+    isolation.start()
+    gone = isolation._IDLE.take("custody.adapters.parsers.worker")
+    gone._check()
+    gone._process.kill()
+    gone._process.wait()
+    before = os.listdir("/proc/self/fd")  # noqa: PTH208
+    with pytest.raises(isolation._Gone):
+        gone.read(b"x", b"{}", Limits())
+    assert os.listdir("/proc/self/fd") == before  # noqa: PTH208
+    gone.close()
+
+
+@pytest.mark.parametrize("platform", ["darwin", "win32"])
+def test_another_platform_is_told_what_it_lacks(
+    platform: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    with pytest.raises(Unavailable, match=f"Linux only.*{platform}") as unavailable:
+        isolation._Worker("custody.adapters.parsers.worker")
+    assert unavailable.value.code == "parser-unavailable"
 
 
 def test_a_worker_that_was_killed_is_replaced() -> None:

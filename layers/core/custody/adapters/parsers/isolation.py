@@ -18,7 +18,9 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from io import FileIO
 
 from custody.adapters.parsers import wire
 from custody.adapters.parsers.confinement import close_own_memory
@@ -42,6 +44,12 @@ class _Worker:
     """One process that reads one document at a time."""
 
     def __init__(self, module: str) -> None:
+        if sys.platform != "linux":
+            raise Unavailable(
+                "Documents are read on Linux only: what shuts the parser's child in is not to be "
+                f"had on {sys.platform}.",
+                code="parser-unavailable",
+            )
         close_own_memory()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
@@ -65,29 +73,29 @@ class _Worker:
 
     @property
     def alive(self) -> bool:
-        return self._process.poll() is None
+        """It is not buried yet where it is dead, so that its number stays its own."""
+        how = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        try:
+            return os.waitid(os.P_PID, self._process.pid, how) is None
+        except ChildProcessError:
+            return False  # somebody else did
 
     def read(self, content: bytes, request: bytes, limits: Limits) -> tuple[bytes | bytearray, int]:
         """The child's reply and its exit code. Raises _Gone, TimeoutError, Unavailable."""
         self._check()
         deadline = time.monotonic() + limits.wall_seconds + _GRACE_SECONDS
-        source, feed = os.pipe()
-        drain, target = os.pipe()
-        try:
+        with ExitStack() as ends:
+            source, feed = _pipe(ends)
+            drain, target = _pipe(ends)
             try:
-                socket.send_fds(self._control, [request], [source, target])
+                socket.send_fds(self._control, [request], [source.fileno(), target.fileno()])
             except OSError as error:
                 raise _Gone from error
-            finally:
-                os.close(source)
-                os.close(target)
-            try:
-                _write(feed, content, deadline)
-            finally:
-                os.close(feed)
-            reply = _read(drain, wire.reply_bytes(limits), deadline)
-        finally:
-            os.close(drain)
+            source.close()
+            target.close()
+            _write(feed.fileno(), content, deadline)
+            feed.close()
+            reply = _read(drain.fileno(), wire.reply_bytes(limits), deadline)
         return reply, int(self._hear(deadline))
 
     def _check(self) -> None:
@@ -117,8 +125,10 @@ class _Worker:
     def close(self) -> None:
         """With whatever it started."""
         self._control.close()
-        if self.alive:
-            os.killpg(self._process.pid, signal.SIGKILL)
+        # A worker that died may have left a child behind, in the group that has its number.
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
 
@@ -193,6 +203,12 @@ def read_isolated(content: bytes, kind: Media, limits: Limits, *, worker: str = 
         return wire.answered(reply, limits)
     except wire.NotAReply as error:
         raise _broken() from error
+
+
+def _pipe(ends: ExitStack) -> tuple[FileIO, FileIO]:
+    """Where it is read and where it is written; ``ends`` closes both."""
+    reading, writing = os.pipe()
+    return ends.enter_context(FileIO(reading, "r")), ends.enter_context(FileIO(writing, "w"))
 
 
 def _write(pipe: int, content: bytes, deadline: float) -> None:

@@ -68,7 +68,7 @@ def _serve(
     try:
         _keep_only(*pipes)
         confine(limits, filtered=filtered)
-    except (OSError, ValueError):
+    except BaseException:  # noqa: BLE001 - nothing may go on here that isn't shut in
         os._exit(wire.NOT_CONFINED)
     try:
         _write(_reply(kind, limits, read))
