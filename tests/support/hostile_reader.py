@@ -14,6 +14,7 @@ import os
 import resource
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
 import threading
@@ -277,7 +278,15 @@ ATTACKS: dict[str, Callable[[Target], object]] = {
     "say nonsense": _say(b"nonsense"),
     "say nothing": _say(),
     "say too much": _say(b"x" * (1 << 20), times=1 << 20),
-    "say another form": _say(b'{"reading": {"pieces": [["x", null, "1"]], "title": null}}'),
+    "say another form": _say(
+        struct.pack("<I", 57),
+        b'{"reading": {"signals": [], "active_content_removed": 1}}',
+    ),
+    "say many pieces": _say(
+        struct.pack("<I", 61),
+        b'{"reading": {"signals": [], "active_content_removed": false}}',
+        (struct.pack("<III", 1, 0, 0) + b"x") * 20_000,
+    ),
 }
 
 

@@ -289,6 +289,7 @@ def test_a_child_that_only_waits_is_ended_too(worker: str, target: Target) -> No
         ("say nonsense", "breaks its parser"),
         ("say nothing", "breaks its parser"),
         ("say another form", "breaks its parser"),
+        ("say many pieces", "breaks its parser"),
         ("say too much", "breaks its parser"),
     ],
 )

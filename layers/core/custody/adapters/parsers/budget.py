@@ -10,6 +10,11 @@ from custody.errors import Rejected
 _PIECE_CHARACTERS = 64
 
 
+def most_pieces(limit: int) -> int:
+    """Of a document that may make ``limit`` characters."""
+    return limit // _PIECE_CHARACTERS + 1
+
+
 class Budget:
     """Characters, and pieces of text, that are left of a document's ``limit`` of characters.
 
@@ -20,7 +25,7 @@ class Budget:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._characters = limit
-        self._pieces = limit // _PIECE_CHARACTERS + 1
+        self._pieces = most_pieces(limit)
 
     def take(self, characters: int) -> None:
         """Raises Rejected(too-much-text) once more was taken than there was."""
@@ -34,7 +39,7 @@ class Budget:
         self.take(len(heading or ""))
         self._pieces -= 1
         if self._pieces < 0:
-            raise _too_much(f"{self._limit // _PIECE_CHARACTERS + 1} pieces")
+            raise _too_much(f"{most_pieces(self._limit)} pieces")
         return Piece(text, heading, page)
 
 

@@ -1,15 +1,20 @@
 """What the function and its child say to each other.
 
 The child has read hostile bytes: of its reply everything is checked, and nothing is believed that
-the function knows itself (the type, and what made the text).
+the function knows itself (the type, and what made the text). A reply is a head of JSON, then the
+title and the pieces as frames with their lengths: JSON of as many bytes could make an object of
+every two of them, and take twenty times its size in the function's memory.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import struct
+from collections.abc import Iterator
 from dataclasses import asdict
 
+from custody.adapters.parsers.budget import most_pieces
 from custody.adapters.parsers.draft import Piece, Reading
 from custody.adapters.parsers.limits import Limits
 from custody.domain import strict_json
@@ -21,6 +26,10 @@ OUT_OF_MEMORY, NOT_CONFINED, BROKEN = 3, 4, 5
 _NAME = re.compile(r"[a-z0-9-]{1,64}")
 _DETAIL_CHARACTERS, _FIELD_CHARACTERS = 500, 100
 _SIGNALS = 20
+_HEAD_BYTES = 10_000
+_LENGTH = struct.Struct("<I")
+# Bytes of the text and of the heading, which follow, and the page. 0: no heading, no page.
+_FRAME = struct.Struct("<III")
 
 
 class NotAReply(ValueError):
@@ -28,9 +37,9 @@ class NotAReply(ValueError):
 
 
 def reply_bytes(limits: Limits) -> int:
-    """The longest reply: four bytes a character, which is more than any escape takes, as many as
-    a character for what stands around a piece (``Budget``), and something for the rest."""
-    return 5 * limits.characters + 100_000
+    """The longest reply: no character takes more than four bytes."""
+    frames = (most_pieces(limits.characters) + 1) * _FRAME.size
+    return _LENGTH.size + _HEAD_BYTES + frames + 4 * limits.characters
 
 
 def ask(kind: Media, limits: Limits) -> bytes:
@@ -43,64 +52,95 @@ def asked(message: bytes) -> tuple[Media, Limits]:
 
 
 def answer(reading: Reading) -> bytes:
-    told = {
-        "pieces": [[piece.text, piece.heading, piece.page] for piece in reading.pieces],
-        "title": reading.title,
-        "signals": reading.signals,
-        "active_content_removed": reading.active_content_removed,
-    }
-    return json.dumps({"reading": told}, ensure_ascii=False).encode("utf-8")
+    told = {"signals": reading.signals, "active_content_removed": reading.active_content_removed}
+    parts = [_head({"reading": told})]
+    for piece in (Piece(reading.title or ""), *reading.pieces):
+        text, heading = piece.text.encode(), (piece.heading or "").encode()
+        parts += (_FRAME.pack(len(text), len(heading), piece.page or 0), text, heading)
+    return b"".join(parts)
 
 
 def refusal(error: Rejected) -> bytes:
-    told = {"detail": error.detail, "code": error.code, "field": error.field}
-    return json.dumps({"rejected": told}, ensure_ascii=False).encode("utf-8", "replace")
+    field = error.field and error.field[:_FIELD_CHARACTERS]
+    told = {"detail": error.detail[:_DETAIL_CHARACTERS], "code": error.code, "field": field}
+    return _head({"rejected": told})
 
 
 def answered(reply: bytes | bytearray, limits: Limits) -> Reading:
     """Raises Rejected with what the reader said of the document; NotAReply."""
-    try:
-        told = strict_json.read(bytes(reply))
-    except strict_json.NotStrict as error:
-        raise NotAReply(str(error)) from error
+    told, frames = _opened(memoryview(reply))
     match told:
-        case {"rejected": refused, **more} if not more:
+        case {"rejected": refused, **more} if not more and not frames:
             raise _rejected(refused)
         case {"reading": reading, **more} if not more:
-            return _reading(reading, limits)
+            return _reading(reading, frames, limits)
     raise NotAReply("it is neither text nor a reason")
+
+
+def _head(told: object) -> bytes:
+    # A reason may quote half a surrogate pair.
+    head = json.dumps(told, ensure_ascii=False).encode("utf-8", "replace")
+    return _LENGTH.pack(len(head)) + head
+
+
+def _opened(view: memoryview) -> tuple[object, memoryview]:
+    if len(view) < _LENGTH.size:
+        raise NotAReply("there is no head")
+    (length,) = _LENGTH.unpack_from(view)
+    end = _LENGTH.size + length
+    if length > _HEAD_BYTES:
+        raise NotAReply("the head is too long")
+    try:
+        return strict_json.read(bytes(view[_LENGTH.size : end])), view[end:]
+    except strict_json.NotStrict as error:
+        raise NotAReply(str(error)) from error
 
 
 def _rejected(told: object) -> Rejected:
     match told:
-        case {"detail": str(detail), "code": str(code), "field": str() | None as field}:
-            if _NAME.fullmatch(code):
+        case {"detail": str(detail), "code": str(code), "field": str() | None as field, **more}:
+            if not more and _NAME.fullmatch(code):
                 short = field and field[:_FIELD_CHARACTERS]
                 return Rejected(detail[:_DETAIL_CHARACTERS], code=code, field=short)
     raise NotAReply("a reason has another form")
 
 
-def _reading(told: object, limits: Limits) -> Reading:
+def _reading(told: object, frames: memoryview, limits: Limits) -> Reading:
     match told:
-        case {
-            "pieces": list(pieces),
-            "title": str() | None as title,
-            "signals": list(signals),
-            "active_content_removed": bool(active),
-            **more,
-        } if not more:
-            reading = Reading(tuple(map(_piece, pieces)), title, _names(signals), active)
-            if reading.pieces and _characters(reading) <= limits.characters:
-                return reading
-    raise NotAReply("text has another form, or there is none or too much of it")
+        case {"signals": list(signals), "active_content_removed": bool(active), **more}:
+            if not more:
+                title, *pieces = _pieces(frames, limits)
+                if pieces and all(piece.text for piece in pieces) and title == Piece(title.text):
+                    return Reading(tuple(pieces), title.text or None, _names(signals), active)
+    raise NotAReply("text has another form, or there is none")
 
 
-def _piece(told: object) -> Piece:
-    match told:
-        case [str(text), str() | None as heading, int() | None as page]:
-            if page is None or (page > 0 and not isinstance(page, bool)):
-                return Piece(text, heading, page)
-    raise NotAReply("a piece has another form")
+def _pieces(frames: memoryview, limits: Limits) -> Iterator[Piece]:
+    """The first one is the title. Counted before the next one is made."""
+    at, characters, left = 0, limits.characters, most_pieces(limits.characters) + 1
+    while at < len(frames) or at == 0:
+        piece, at = _piece(frames, at)
+        characters -= len(piece.text) + len(piece.heading or "")
+        left -= 1
+        if characters < 0 or left < 0:
+            raise NotAReply("there is too much text")
+        yield piece
+
+
+def _piece(frames: memoryview, at: int) -> tuple[Piece, int]:
+    try:
+        to_text, to_heading, page = _FRAME.unpack_from(frames, at)
+    except struct.error as error:
+        raise NotAReply("a frame is cut off") from error
+    start = at + _FRAME.size
+    middle, end = start + to_text, start + to_text + to_heading
+    if end > len(frames):
+        raise NotAReply("a piece is cut off")
+    try:
+        text, heading = str(frames[start:middle], "utf-8"), str(frames[middle:end], "utf-8")
+    except UnicodeDecodeError as error:
+        raise NotAReply("text is not UTF-8") from error
+    return Piece(text, heading or None, page or None), end
 
 
 def _names(signals: list[object]) -> tuple[str, ...]:
@@ -108,8 +148,3 @@ def _names(signals: list[object]) -> tuple[str, ...]:
     if len(names) != len(signals) or len(names) > _SIGNALS:
         raise NotAReply("a signal has another form")
     return names
-
-
-def _characters(reading: Reading) -> int:
-    pieces = sum(len(piece.text) + len(piece.heading or "") for piece in reading.pieces)
-    return pieces + len(reading.title or "")
