@@ -6,18 +6,21 @@ would."""
 from __future__ import annotations
 
 import json
+import random
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import batched, chain, repeat
 from typing import Any
 
 import pytest
 
 from custody.adapters.opensearch_index import OpenSearchIndex, connect
-from custody.adapters.opensearch_index.mapping import meta_of
+from custody.adapters.opensearch_index.crowds import IN_GRAPH
+from custody.adapters.opensearch_index.mapping import CROWDED, meta_of
 from custody.adapters.opensearch_index.names import alias_of
 from custody.adapters.opensearch_index.node import PIECE_TIMEOUT_S
 from custody.application.indexing.pace import BuildPace
@@ -37,6 +40,7 @@ from tests.support.evidence import (
     query,
     semantic,
     unit,
+    wanted,
 )
 
 ACME = Space("acme")
@@ -54,6 +58,7 @@ class FakeNode:
             "_mapping": (200, {"i": {"mappings": {"_meta": meta_of(MODEL, DIMENSIONS)}}}),
             "_alias": (200, {"i": {"aliases": {alias_of("fake", ACME, MODEL): {}}}}),
             "_refresh": (200, {"_shards": {"total": 1, "successful": 1, "failed": 0}}),
+            "_search": (200, leg(aggregations={"likeness": {"buckets": []}})),
         }
         self.requests: list[str] = []
         self.headers: list[dict[str, str]] = []
@@ -231,7 +236,7 @@ def test_an_index_that_is_served_while_a_search_is_under_way_is_asked_again(
     assert node.requests == ["_msearch", "_alias", "_msearch"]
 
 
-@pytest.mark.parametrize("call", ["refresh", "delete", "set_acl", "left"])
+@pytest.mark.parametrize("call", ["refresh", "delete", "set_acl", "left", "put"])
 def test_of_several_indices_one_may_be_gone_or_not_be_ready_for_a_moment(
     node: FakeNode, call: str
 ) -> None:
@@ -244,19 +249,27 @@ def test_of_several_indices_one_may_be_gone_or_not_be_ready_for_a_moment(
     done = {"timed_out": False, "version_conflicts": 0, "failures": []}
     good: dict[str, Any] = {
         "_refresh": node.answers["_refresh"],
-        "_search": (200, leg(hits={"hits": [], "total": {"value": 3}})),
+        "_search": (
+            200,
+            leg(
+                hits={"hits": [], "total": {"value": 3}},
+                aggregations={"likeness": {"buckets": []}},
+            ),
+        ),
+        "_bulk": (200, {"items": [{"index": {"status": 201}}]}),
         "_delete_by_query": (200, done),
         "_update_by_query": (200, done),
     }
     calls: dict[str, tuple[str, Callable[[], object]]] = {
         "refresh": ("_refresh", lambda: index.refresh([ACME])),
         "left": ("_search", lambda: index.left(ACME, DOC)),
+        "put": ("_search", lambda: index.put(ACME, [entry("a")])),
         "delete": ("_delete_by_query", lambda: index.delete(ACME, DOC)),
         "set_acl": ("_update_by_query", lambda: index.set_acl(ACME, DOC, 1, Acl.of("x"))),
     }
     path, act = calls[call]
     node.answers |= good
-    met = iter([(404, ABSENT), (503, unready), good[path]])
+    met = chain([(404, ABSENT), (503, unready)], repeat(good[path]))
     node.answers[path] = lambda: next(met)
     act()
     assert node.requests.count("_mapping") == 3
@@ -557,6 +570,69 @@ class TestOnARealNode:
         spaces = (ACME, Space("acme", "s"), Space("a", "b"), Space("a", "c"))
         assert len({alias_of("custody", space, MODEL) for space in spaces}) == 4
         assert alias_of("custody", ACME, MODEL) != alias_of("custody", ACME, "model-b")
+
+    @pytest.mark.parametrize("equal", [39, 130, 780])
+    def test_equal_vectors_hide_nothing_from_each_other_nor_from_who_asks(
+        self, opensearch_index: OpenSearchIndex, equal: int
+    ) -> None:
+        """1,300 entries, of which some share one vector, put as documents come: a few at a time."""
+        size, dimensions = 1_300, 64
+        same = unit(1, dimensions)
+        vectors = [same if n < equal else unit(n + 2, dimensions) for n in range(size)]
+        entries = [entry(f"d{n}", text="same words", vector=vectors[n]) for n in range(size)]
+        random.Random(5).shuffle(entries)
+        opensearch_index.ensure(ACME, model_revision=MODEL, dimensions=dimensions)
+        for batch in batched(entries, 20):
+            opensearch_index.put(ACME, batch)
+            opensearch_index.refresh([ACME])
+        for depth in (50, 200):
+            for vector in (same, *(unit(n + 9_000, dimensions) for n in range(10))):
+                found = opensearch_index.search(query(ACME, vector=vector, depth=depth))
+                assert len(found[Leg.SEMANTIC]) == depth
+        nearest = opensearch_index.search(query(ACME, vector=same, depth=50))[Leg.SEMANTIC]
+        closest = [hit for hit in nearest if hit.score > 1 - 1e-6]
+        assert len(closest) == min(50, equal)
+        for n in range(equal, equal + 60):
+            hits = opensearch_index.search(query(ACME, vector=vectors[n], depth=50))[Leg.SEMANTIC]
+            assert hits[0].entry.key.document_id == f"d{n}"
+            assert hits[0].score == pytest.approx(1.0, abs=1e-6)
+
+    def test_a_crowded_vector_is_found_filtered_and_deleted_like_any_other(
+        self, opensearch_index: OpenSearchIndex
+    ) -> None:
+        same, away = unit(1), unit([-float(x) for x in unit(1)])
+        crowd = [entry(f"d{n}", text="fox", vector=same, acl=[f"user:{n}"]) for n in range(30)]
+        fill(opensearch_index, ACME, crowd)
+        for n in range(30):
+            found = opensearch_index.search(
+                query(ACME, vector=same, only=wanted(terms=[f"user:{n}"]))
+            )
+            assert semantic(found) == [f"d{n}"]
+            for vector, cosine in ((same, 1.0), (away, -1.0)):
+                found = opensearch_index.search(
+                    query(ACME, vector=vector, only=wanted(terms=[f"user:{n}"]))
+                )
+                assert found[Leg.SEMANTIC][0].score == pytest.approx(cosine, abs=1e-6)
+        opensearch_index.set_acl(ACME, DocumentKey("acme", "d29"), 1, Acl.of("user:new"))
+        for n in range(29):
+            opensearch_index.delete(ACME, DocumentKey("acme", f"d{n}"))
+        found = opensearch_index.search(query(ACME, vector=same, only=wanted(terms=["user:new"])))
+        assert semantic(found) == ["d29"]
+        assert opensearch_index.count(ACME, DocumentKey("acme", "d29")) == 1
+
+    def test_entries_that_are_put_again_do_not_crowd_themselves_out(
+        self, opensearch_index: OpenSearchIndex, opensearch_url: str
+    ) -> None:
+        kept = [entry(f"d{n}", text="fox", vector=unit(1)) for n in range(IN_GRAPH)]
+        for _ in range(3):
+            fill(opensearch_index, ACME, kept)
+        fill(opensearch_index, ACME, [entry("more", text="fox", vector=unit(1))])
+        client = connect(opensearch_url, timeout_s=30.0)
+        alias = opensearch_index._alias(ACME, MODEL)
+        body = {"query": {"exists": {"field": CROWDED}}, "_source": ["document_id"]}
+        hits = client.search(index=alias, body=body)["hits"]["hits"]
+        assert [hit["_source"]["document_id"] for hit in hits] == ["more"]
+        client.close()
 
     def test_what_a_writer_put_beside_the_entries_is_left_out_and_counted(
         self, opensearch_index: OpenSearchIndex, opensearch_url: str

@@ -29,6 +29,7 @@ FOUND = {
     "timed_out": False,
     "_shards": ALL,
     "hits": {"total": {"value": 0, "relation": "eq"}, "hits": []},
+    "aggregations": {"likeness": {"buckets": []}},
 }
 ABSENT = {"error": {"type": "index_not_found_exception"}, "status": 404}
 META = {"stack-i": {"mappings": {"_meta": meta_of(MODEL, DIMENSIONS)}}}
@@ -151,7 +152,10 @@ def _rebuild(index: OpenSearchIndex) -> None:
 def _rebuilds() -> set[tuple[str, str]]:
     name = index_of(alias_of("stack", ACME, MODEL), "live-1")
     listed = {name: META["stack-i"]}
-    counted = {**FOUND, "aggregations": {"versions": {"buckets": []}}}
+    counted = {
+        **FOUND,
+        "aggregations": {"versions": {"buckets": []}, "likeness": {"buckets": []}},
+    }
     return calls_of(
         _rebuild, _mapping=listed, _alias={name: {"aliases": {}}}, _search=counted
     ) | calls_of(lambda index: index.drop(ACME, name), _mapping={}, _alias={}, _search=NONE)

@@ -72,16 +72,26 @@ def total(answer: Mapping[str, Any]) -> int:
     return counted
 
 
+def buckets(answer: Mapping[str, Any], name: str) -> dict[str, int]:
+    """Documents of each value."""
+    try:
+        return {
+            bucket["key"]: bucket["doc_count"] for bucket in answer["aggregations"][name]["buckets"]
+        }
+    except (KeyError, TypeError) as fault:
+        raise unavailable("the answer counts nothing") from fault
+
+
 def hits(answer: Mapping[str, Any], *, cosine: bool) -> tuple[list[Hit], int]:
     """Proposals in the node's order, and how many hits are none of Custody's entries, or one that
-    lies under another's id. A score is a float of single precision, written short; Lucene's cosine
-    score is (1 + cos) / 2."""
+    lies under another's id. A score is a float of single precision, written short; that of a
+    cosine is 1 + (1 + cos) / 2, as the queries make it."""
     try:
         found = answer["hits"]["hits"]
         scores = np.array([hit["sort"][0] for hit in found], dtype=np.float32).astype(np.float64)
     except (KeyError, TypeError, ValueError, IndexError) as fault:
         raise unavailable("the answer is none of a search") from fault
-    kept = (2.0 * scores - 1.0 if cosine else scores).tolist()
+    kept = (2.0 * scores - 3.0 if cosine else scores).tolist()
     read: list[Hit] = []
     unreadable = 0
     for hit, score in zip(found, kept, strict=True):

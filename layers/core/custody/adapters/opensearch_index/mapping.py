@@ -6,7 +6,7 @@ An index carries its model revision, dimensions, mapping and analysis version in
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from custody.domain.index.candidates import IndexEntry, Vector
 from custody.domain.index.document import encode
@@ -17,20 +17,27 @@ MAPPING_VERSION = "3"
 WRITABLE_MAPPINGS = frozenset({MAPPING_VERSION})
 SEARCHED = "searched"
 VECTOR = "vector"
-INDEX_ONLY_FIELDS = (VECTOR, "tags", "ordered")
+LIKENESS = "likeness"  # of what is in the graph
+CROWDED = "crowded"  # the vector of what is not, since others are like it, and one component more
+INDEX_ONLY_FIELDS = (VECTOR, CROWDED, LIKENESS, "tags", "ordered")
 
 _STORED = {"type": "keyword", "index": False, "doc_values": False}
 _SEARCHED_TEXT = {"type": "text", "index": False, "copy_to": SEARCHED}
 _KEYWORD = {"type": "keyword"}
 _LONG = {"type": "long"}
-_GRAPH = {
-    "method": {
-        "name": "hnsw",
-        "engine": "lucene",
-        "space_type": "cosinesimil",
-        "parameters": {"m": 16, "ef_construction": 128},
+
+
+def _graph(links: int, effort: int) -> dict[str, object]:
+    return {
+        "method": {
+            "name": "hnsw",
+            "engine": "lucene",
+            "space_type": "cosinesimil",
+            "parameters": {"m": links, "ef_construction": effort},
+        }
     }
-}
+
+
 _STORED_NUMBER = {"type": "integer", "index": False, "doc_values": False}
 
 
@@ -110,10 +117,20 @@ def index_body(
                 VECTOR: {
                     "type": "knn_vector",
                     "dimension": dimensions,
-                    **({} if exact else _GRAPH),
+                    **({} if exact else _graph(16, 128)),
                 },
+                **({} if exact else _crowds(dimensions)),
             },
         },
+    }
+
+
+def _crowds(dimensions: int) -> dict[str, object]:
+    """An index with graphs makes one of each field of vectors: the least that there is, for one that
+    is never entered."""
+    return {
+        LIKENESS: _KEYWORD,
+        CROWDED: {"type": "knn_vector", "dimension": dimensions + 1, **_graph(2, 2)},
     }
 
 
@@ -122,13 +139,26 @@ def meta_in(index: Mapping[str, Any]) -> dict[str, Any]:
     return dict(index["mappings"].get("_meta") or {})
 
 
-def bulk_lines(
-    alias: str, entries: Sequence[IndexEntry], vectors: Sequence[Vector]
-) -> list[dict[str, object]]:
+class Placed(NamedTuple):
+    """An entry, and where its vector is kept. ``likeness``: of a vector in the graph; None in an
+    index that has none, and of ``crowded`` ones."""
+
+    entry: IndexEntry
+    vector: Vector
+    likeness: str | None
+    crowded: bool
+
+
+def bulk_lines(alias: str, placed: Sequence[Placed]) -> list[dict[str, object]]:
     lines: list[dict[str, object]] = []
-    for entry, vector in zip(entries, vectors, strict=True):
+    for entry, vector, likeness, crowded in placed:
         document = encode(entry)
-        document[VECTOR] = vector.tolist()
+        if crowded:
+            document[CROWDED] = [*vector.tolist(), 1.0]
+        else:
+            document[VECTOR] = vector.tolist()
+        if likeness is not None:
+            document[LIKENESS] = likeness
         document["tags"] = tags(entry.metadata)
         document["ordered"] = [
             {"key": value.key, "number": value.number}

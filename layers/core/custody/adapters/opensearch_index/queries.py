@@ -6,7 +6,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from custody.adapters.opensearch_index.mapping import INDEX_ONLY_FIELDS, SEARCHED, VECTOR
+from custody.adapters.opensearch_index.mapping import (
+    CROWDED,
+    INDEX_ONLY_FIELDS,
+    LIKENESS,
+    SEARCHED,
+    VECTOR,
+)
 from custody.domain.index.candidates import SearchFilter, Vector
 from custody.domain.index.metadata_match import (
     AnyTag,
@@ -23,7 +29,7 @@ _SOURCE = {"excludes": list(INDEX_ONLY_FIELDS)}
 # Equal scores are ordered by chunk id on the node, so that the cut at the depth is stable too.
 _ORDER: list[Clause] = [{"_score": "desc"}, {"chunk_id": "asc"}]
 _WIDENING = 2
-_LEAST_NEIGHBOURS = 256
+_LEAST_NEIGHBOURS = 192
 
 
 def filter_clauses(wanted: SearchFilter) -> list[Clause]:
@@ -85,28 +91,61 @@ def lexical_body(
 
 def semantic_body(vector: Vector, filters: Sequence[Clause], *, depth: int, timeout: str) -> Clause:
     """More neighbours than ``depth`` are gathered, for recall and for ties at the cut; where the
-    filter leaves no more than that many, the engine compares them all, exactly."""
+    filter leaves no more than that many, the engine compares them all, exactly. What is kept out of
+    the graph is compared beside it. Scores are 1 + (1 + cos) / 2."""
     neighbours = max(depth * _WIDENING, _LEAST_NEIGHBOURS)
     knn = {
         "vector": vector.tolist(),
         "k": neighbours,
         "filter": {"bool": {"filter": list(filters)}},
     }
-    return _search({"knn": {VECTOR: knn}}, depth=depth, timeout=timeout)
+    # The vectors there end with a 1, so that the inner product is (1 + cos) / 2: of what is not
+    # negative the plugin makes a score by adding 1. Comparing this way costs the least.
+    crowded = _compared(
+        CROWDED,
+        [{"exists": {"field": CROWDED}}, *filters],
+        [*(vector / 2).tolist(), 0.5],
+        "innerproduct",
+    )
+    either: Clause = {"bool": {"should": [_and_one({"knn": {VECTOR: knn}}), crowded]}}
+    return _search(either, depth=depth, timeout=timeout)
 
 
 def exact_body(vector: Vector, filters: Sequence[Clause], *, depth: int, timeout: str) -> Clause:
-    """Every vector that the filter leaves, compared one by one, on the scale of Lucene's graph. In a graph, equal vectors become islands, and of unchanged chunks of many versions
-    most are equal."""
+    """Every vector that the filter leaves, compared one by one, on the same scale: of unchanged
+    chunks of many versions most are equal."""
+    every = _compared(VECTOR, filters, vector.tolist(), "cosinesimil")
+    return _search(_and_one(every), depth=depth, timeout=timeout)
+
+
+def _compared(field: str, filters: Sequence[Clause], query: list[float], space_type: str) -> Clause:
     script = {
         "lang": "knn",
         "source": "knn_score",
-        "params": {"field": VECTOR, "query_value": vector.tolist(), "space_type": "cosinesimil"},
+        "params": {"field": field, "query_value": query, "space_type": space_type},
     }
-    every = {"bool": {"filter": list(filters)}}
-    return _search(
-        {"script_score": {"query": every, "script": script}}, depth=depth, timeout=timeout
-    )
+    return {"script_score": {"query": {"bool": {"filter": list(filters)}}, "script": script}}
+
+
+def _and_one(clause: Clause) -> Clause:
+    """With 1 added to its scores."""
+    return {"bool": {"must": [clause, {"match_all": {}}]}}
+
+
+def likeness_counts(likenesses: Sequence[str], chunk_ids: Sequence[str], *, timeout: str) -> Clause:
+    """Of each likeness, how many are in the graph, without those of ``chunk_ids``."""
+    return {
+        "size": 0,
+        "query": {
+            "bool": {
+                "filter": [{"terms": {LIKENESS: list(likenesses)}}],
+                "must_not": [{"ids": {"values": list(chunk_ids)}}],
+            }
+        },
+        "aggs": {LIKENESS: {"terms": {"field": LIKENESS, "size": len(likenesses)}}},
+        "track_total_hits": False,
+        "timeout": timeout,
+    }
 
 
 def _search(query: Clause, *, depth: int, timeout: str) -> Clause:

@@ -36,7 +36,7 @@ class Rebuilding(Writing):
         vectors = checked_vectors(
             space, entries, model_revision=meta["model_revision"], dimensions=meta["dimensions"]
         )
-        self._write(name, entries, vectors, self._piece_timeout_s)
+        self._write(name, entries, vectors, self._piece_timeout_s, exact=space.history)
 
     def take_from(self, space: Space, name: str, key: DocumentKey, version: int) -> None:
         self._named(space, name)

@@ -9,6 +9,7 @@ from typing import Any
 from opensearchpy.exceptions import RequestError
 
 from custody.adapters.opensearch_index import answers, mapping, names, queries
+from custody.adapters.opensearch_index.crowds import Crowds, likeness
 from custody.adapters.opensearch_index.node import Listed, Node
 from custody.adapters.opensearch_index.reaching import IndexGone, reaching
 from custody.domain.index.candidates import IndexEntry, Space, Vector
@@ -52,7 +53,9 @@ class Writing(Node):
             indices = _of_revision(found, revision)
             vectors = _checked(space, indices, entries)
             for index in indices:
-                self._write(index.name, entries, vectors, self._write_timeout_s)
+                self._write(
+                    index.name, entries, vectors, self._write_timeout_s, exact=space.history
+                )
             return True
 
         if not self._on_every(space, write, none=False):
@@ -138,19 +141,46 @@ class Writing(Node):
         entries: Sequence[IndexEntry],
         vectors: Sequence[Vector],
         timeout_s: float,
+        *,
+        exact: bool,
     ) -> None:
         alias = names.own_alias(index)
+        crowds = Crowds()
         for batch in batched(zip(entries, vectors, strict=True), _BULK_CHUNKS):
-            lines = mapping.bulk_lines(alias, [e for e, _ in batch], [v for _, v in batch])
+            placed = [mapping.Placed(entry, vector, None, False) for entry, vector in batch]
+            if not exact:
+                placed = self._placed(alias, placed, crowds, timeout_s)
             with reaching():
                 response = self._client.bulk(
-                    body=lines,
+                    body=mapping.bulk_lines(alias, placed),
                     params={"require_alias": "true", "timeout": f"{round(timeout_s * 1000)}ms"},
                     request_timeout=timeout_s,
                 )
             if answers.bulk_found_no_index(response):
                 raise IndexGone()
             answers.check_bulk(response, len(batch))
+
+    def _placed(
+        self, alias: str, batch: Sequence[mapping.Placed], crowds: Crowds, timeout_s: float
+    ) -> list[mapping.Placed]:
+        likenesses = [likeness(one.vector) for one in batch]
+        unknown = crowds.unknown(likenesses)
+        if unknown:
+            body = queries.likeness_counts(
+                unknown, [one.entry.chunk_id for one in batch], timeout=self._search_timeout
+            )
+            with reaching():
+                answer = self._client.search(
+                    index=alias,
+                    body=body,
+                    params={"allow_partial_search_results": "false"},
+                    request_timeout=timeout_s,
+                )
+            crowds.learn(unknown, answers.buckets(answers.whole(answer), mapping.LIKENESS))
+        return [
+            one._replace(likeness=like) if crowds.admits(like) else one._replace(crowded=True)
+            for one, like in zip(batch, likenesses, strict=True)
+        ]
 
     def _refresh(self, indices: Sequence[str], timeout_s: float) -> None:
         with reaching():
