@@ -6,6 +6,7 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
+from custody.addresses import is_safe
 from custody_local import emulator, net, opensearch
 from custody_local.errors import LocalStackError, MissingTool
 from custody_local.state import IndexKind, State
@@ -46,6 +47,10 @@ def plan(
             opensearch_port, what="OpenSearch", option="--opensearch-port"
         )
         node = opensearch.url(ports["opensearch"])
+    elif not is_safe(node):
+        raise LocalStackError(
+            f"OPENSEARCH_URL names {node}: Custody reaches it over https, or on this machine."
+        )
     elif not opensearch.answers(node):
         raise LocalStackError(f"OPENSEARCH_URL names {node}, and no OpenSearch answers there.")
     return State(

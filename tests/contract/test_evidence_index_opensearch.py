@@ -29,7 +29,7 @@ from custody.bootstrap.environment import EnvironmentPorts
 from custody.domain.index.candidates import LegHits, Space
 from custody.domain.index.document import encode
 from custody.domain.model import Acl, DocumentKey, Leg
-from custody.errors import CustodyError, IntegrityError, Unavailable
+from custody.errors import ConfigurationError, CustodyError, IntegrityError, Unavailable
 from custody.settings import Environment
 from tests.support.evidence import (
     DIMENSIONS,
@@ -61,6 +61,7 @@ class FakeNode:
             "_search": (200, leg(aggregations={"likeness": {"buckets": []}})),
         }
         self.requests: list[str] = []
+        self.bodies: list[bytes] = []
         self.headers: list[dict[str, str]] = []
         node = self
 
@@ -72,7 +73,8 @@ class FakeNode:
                     super().handle()
 
             def _answer(self) -> None:
-                self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                asked = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                node.bodies.append(asked)
                 last = self.path.split("?")[0].rsplit("/", 1)[-1]
                 node.requests.append(last)
                 node.headers.append(dict(self.headers))
@@ -211,6 +213,49 @@ def test_a_whole_answer_of_the_same_form_is_one(node: FakeNode, faulty: OpenSear
     node.answers["_msearch"] = (200, answer(leg(), leg()))
     assert faulty.search(BOTH) == LegHits()
     assert node.requests == ["_msearch"]  # both legs in one round trip
+
+
+@pytest.mark.parametrize(
+    ("address", "good"),
+    [
+        ("https://search.example", True),
+        ("http://127.0.0.1:9200", True),
+        ("http://localhost:9200", True),
+        ("http://[::1]:9200", True),
+        ("http://host.docker.internal:9200", True),
+        ("http://search.example", False),
+        ("http://localhost.search.example", False),
+        ("http://localhost@search.example", False),
+        ("http://10.0.0.1:9200", False),
+        ("ftp://localhost", False),
+        ("http://[", False),
+        ("", False),
+    ],
+)
+def test_questions_and_evidence_go_nowhere_in_the_open(address: str, good: bool) -> None:
+    if good:
+        connect(address).close()
+        return
+    with pytest.raises(ConfigurationError):
+        connect(address)
+
+
+def test_fields_of_a_filter_are_asked_for_only_where_nothing_was_found(
+    node: FakeNode, faulty: OpenSearchIndex
+) -> None:
+    fields = {f"f{n}": "x" for n in range(10)}
+    asked = query(ACME, text="fox", vector=unit(1), only=wanted(metadata=fields))
+    hit = {"_id": GOOD["chunk_id"], "_source": GOOD, "sort": [0.9, "y"]}
+    node.answers["_msearch"] = (200, answer(leg(hits={"hits": [hit]}), leg()))
+    assert faulty.search(asked).unknown_fields == ()
+    assert [body.count(b"\n") for body in node.bodies] == [2 * 3]
+    node.bodies.clear()
+    none = leg(hits={"hits": [], "total": {"value": 0}})
+    one = leg(hits={"hits": [], "total": {"value": 1}})
+    replies = iter([answer(leg(), leg()), {"responses": [none, *[one] * 9]}])
+    node.answers["_msearch"] = lambda: (200, next(replies))
+    assert faulty.search(asked).unknown_fields == ("f0",)
+    assert [body.count(b"\n") for body in node.bodies] == [2 * 3, 2 * 10]
 
 
 def test_an_index_that_is_just_being_made_is_no_fault_of_a_search(

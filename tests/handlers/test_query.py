@@ -90,7 +90,17 @@ def test_each_event_gets_its_answer_and_bad_ones_reach_nothing(
         ({"filter": {"year": []}}, "filter.year", "invalid-field"),
         ({"filter": {"year": [[1]]}}, "filter.year", "invalid-field"),
         ({"filter": {"year": {"gte": True}}}, "filter.year", "invalid-field"),
-        ({"filter": {f"f{n}": 1 for n in range(21)}}, "filter", "invalid-field"),
+        ({"filter": {f"f{n}": 1 for n in range(11)}}, "filter", "invalid-field"),
+        ({"filter": {"team": "x" * 1025}}, "filter.team", "invalid-field"),
+        ({"filter": {"team": ["a", "x" * 1025]}}, "filter.team", "invalid-field"),
+        ({"filter": {"year": {"gte": "x" * 1025}}}, "filter.year", "invalid-field"),
+        ({"filter": {"team": ["a"] * 101}}, "filter.team", "invalid-field"),
+        ({"filter": {"team": [f"{n:01000}" for n in range(33)]}}, "filter", "invalid-field"),
+        ({"source_ids": ["x" * 257]}, "source_ids.0", "invalid-field"),
+        ({"source_ids": [""]}, "source_ids.0", "invalid-field"),
+        ({"source_ids": ["a"] * 101}, "source_ids", "invalid-field"),
+        ({"trust_domains": ["x" * 257]}, "trust_domains.0", "invalid-field"),
+        ({"trust_domains": ["a"] * 101}, "trust_domains", "invalid-field"),
     ],
 )  # fmt: skip
 def test_a_filter_that_can_not_bind_is_refused(

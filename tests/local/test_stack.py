@@ -129,6 +129,14 @@ def test_a_named_node_that_is_silent_stops_the_start(
         stack.up(index="opensearch", port=0)
 
 
+def test_a_named_node_that_would_be_reached_in_the_open_stops_the_start(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENSEARCH_URL", "http://search.example:9200")
+    with pytest.raises(LocalStackError, match="over https, or on this machine"):
+        stack.up(index="opensearch", port=0)
+
+
 @pytest.mark.slow
 @pytest.mark.emulator
 @pytest.mark.timeout(600)

@@ -90,7 +90,7 @@ ALL = JWSRegistry(algorithms=["RS256", "RS384", "PS256", "ES256", "EdDSA", "HS25
 def token() -> Callable[..., str]:
     def mint(key: Any = RSA, header: dict[str, Any] | None = None, **changes: Any) -> str:
         head = {"alg": "RS256", "kid": "rsa"} | (header or {})
-        return "Bearer " + jwt.encode(head, claims(**changes), key, registry=ALL)
+        return "Bearer " + serialize_compact(head, json.dumps(claims(**changes)), key, registry=ALL)
 
     return mint
 
@@ -240,6 +240,13 @@ def test_a_claim_that_is_given_twice_is_refused(
         ({"scope": ["custody/read"]}, "token-invalid"),
         ({"groups": "staff"}, "token-invalid"),
         ({"groups": [1]}, "token-invalid"),
+        ({"groups": [""]}, "token-invalid"),
+        ({"groups": ["staff", "\ud800"]}, "token-invalid"),
+        ({"sub": "ann\ud800"}, "token-invalid"),
+        ({"sub": "x" * 257}, "token-invalid"),
+        ({"scope": "custody/read \udfff"}, "token-invalid"),
+        ({"exp": 10**18}, "token-invalid"),
+        ({"exp": -(10**18)}, "token-invalid"),
         ({"tenant": None}, "tenant-missing"),
         ({"tenant": ""}, "tenant-missing"),
         ({"tenant": ["acme"]}, "tenant-missing"),
@@ -327,6 +334,75 @@ def test_an_issuer_that_is_down_at_first_denies(
     with pytest.raises(Unavailable) as caught:
         authorize(token())
     assert caught.value.code == "issuer-unavailable"
+
+
+def test_an_issuer_that_is_down_is_not_asked_for_each_token(
+    authorize: TokenAuthorizer, issuer: Issuer, clock: MovingClock, token: Callable[..., str]
+) -> None:
+    issuer.down = True
+    for kid in ("rsa", *(f"k{n}" for n in range(20))):
+        with pytest.raises(Unavailable) as caught:
+            authorize(token(header={"kid": kid}))
+        assert caught.value.code == "issuer-unavailable"
+    assert issuer.calls == 1
+    issuer.down = False
+    clock.moment += timedelta(seconds=5)
+    assert authorize(token()).subject == "ann"
+
+
+def test_a_token_without_an_end_that_matters_is_good(
+    authorize: TokenAuthorizer, token: Callable[..., str]
+) -> None:
+    last = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
+    assert authorize(token(exp=last)).expires_at == datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+
+
+def test_a_token_without_scope_or_groups_has_none(
+    authorize: TokenAuthorizer, token: Callable[..., str]
+) -> None:
+    principal = authorize(token(scope=None, groups=None))
+    assert principal.scopes == principal.groups == frozenset()
+
+
+def test_groups_of_another_claim_are_not_taken(
+    authorize: TokenAuthorizer, token: Callable[..., str]
+) -> None:
+    principal = authorize(token(roles=["admins"], group=["admins"], groups=["staff"]))
+    assert principal.groups == {"staff"}
+
+
+@pytest.mark.parametrize(
+    ("bits", "more"),
+    [(2048, {"use": "enc"}), (1024, {}), (2048, {"alg": "RS512"})],
+    ids=["for encryption", "too short", "for another algorithm"],
+)
+@pytest.mark.filterwarnings("ignore:Key size should be")
+def test_a_key_that_is_not_for_this_is_never_used(
+    clock: MovingClock, bits: int, more: dict[str, str]
+) -> None:
+    key = RSAKey.generate_key(bits, {"kid": "x"}, private=True)
+    issuer = Issuer(RSA, key)
+    issuer.keys[1] |= more
+    authorize = TokenAuthorizer(
+        issuer=ISSUER, audience="custody", clock=clock, jwks_url=JWKS, fetch=issuer.fetch
+    )
+    signed = serialize_compact({"alg": "RS256", "kid": "x"}, json.dumps(claims()), key)
+    assert code_of(authorize, f"Bearer {signed}") == "token-invalid"
+
+
+def test_keys_that_discovery_offers_over_plain_http_are_not_fetched(
+    clock: MovingClock, token: Callable[..., str]
+) -> None:
+    fetched = []
+
+    def fetch(url: str) -> bytes:
+        fetched.append(url)
+        return json.dumps({"issuer": ISSUER, "jwks_uri": "http://issuer.example/keys"}).encode()
+
+    authorize = TokenAuthorizer(issuer=ISSUER, audience="custody", clock=clock, fetch=fetch)
+    with pytest.raises(Unavailable):
+        authorize(token())
+    assert fetched == [f"{ISSUER}/.well-known/openid-configuration"]
 
 
 def test_an_issuer_that_goes_down_later_is_bridged_for_an_hour(

@@ -12,13 +12,13 @@ import warnings
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from threading import Lock
-from urllib.parse import urlsplit
 
 import urllib3
 from joserfc.errors import JoseError, SecurityWarning
 from joserfc.jwk import ECKey, JWKRegistry, Key, OKPKey, RSAKey
 from joserfc.jws import JWSRegistry, deserialize_compact, extract_compact
 
+from custody.addresses import is_safe
 from custody.application.ports import Clock
 from custody.domain import strict_json
 from custody.domain.model import Principal
@@ -29,7 +29,6 @@ LEEWAY = timedelta(seconds=30)
 MAX_TOKEN_BYTES = 8192
 MAX_GROUPS = 190  # with user, tenant and everyone a principal stays under 200 ACL terms
 _TENANT = re.compile(r"[a-z0-9][a-z0-9-]{1,39}")
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "host.docker.internal"})
 _MAX_JWKS_BYTES = 262_144
 
 type Fetch = Callable[[str], bytes]
@@ -88,7 +87,8 @@ def _algorithm_of(key: Key) -> str | None:
 
 class Jwks:
     """The issuer's keys by ``kid``: kept for ``fresh``, fetched again once for an unknown ``kid``
-    (at most each ``pause``), and served up to ``stale`` while the issuer can't be reached."""
+    (at most each ``pause``), and served up to ``stale`` while the issuer can't be reached. One that
+    gave no keys at all is left alone for ``rest``: whatever is sent here meanwhile asks it nothing."""
 
     def __init__(
         self,
@@ -100,14 +100,14 @@ class Jwks:
         fresh: timedelta = timedelta(minutes=5),
         stale: timedelta = timedelta(hours=1),
         pause: timedelta = timedelta(seconds=30),
+        rest: timedelta = timedelta(seconds=5),
     ) -> None:
         for address in filter(None, (issuer, url)):
-            parts = urlsplit(address)
-            if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
+            if not is_safe(address):
                 raise ConfigurationError(f"Token keys must come over https, not from {address}.")
         self._issuer, self._url = issuer, url
         self._clock, self._fetch = clock, fetch
-        self._fresh, self._stale, self._pause = fresh, stale, pause
+        self._fresh, self._stale, self._pause, self._rest = fresh, stale, pause, rest
         self._keys: dict[str, tuple[Key, str]] = {}
         self._fetched: datetime | None = None
         self._tried: datetime | None = None
@@ -123,13 +123,13 @@ class Jwks:
                 self._refresh(now)
             return self._keys.get(kid)
 
-    def _may_try(self, now: datetime) -> bool:
-        return self._tried is None or now - self._tried >= self._pause
-
     def _refresh(self, now: datetime) -> None:
         usable = self._fetched is not None and now - self._fetched < self._stale
-        if usable and not self._may_try(now):
-            return
+        pause = self._pause if usable else self._rest
+        if self._tried is not None and now - self._tried < pause:
+            if usable:
+                return
+            raise _unavailable("The token issuer did not give its keys a moment ago.")
         self._tried = now
         try:
             self._keys = self._load()
@@ -146,8 +146,7 @@ class Jwks:
         address = document.get("jwks_uri")
         if document.get("issuer") != self._issuer or not isinstance(address, str):
             raise _unavailable("The token issuer's discovery document is not its own.")
-        parts = urlsplit(address)
-        if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
+        if not is_safe(address):
             raise _unavailable("The token issuer's keys are not offered over https.")
         return address
 
@@ -234,7 +233,7 @@ class TokenAuthorizer:
         audiences = audience if isinstance(audience, list) else [audience]
         if claims.get("iss") != self._issuer or self._audience not in audiences:
             raise _invalid("The token is for another issuer or audience.")
-        if _moment(claims, "exp") + LEEWAY <= now:
+        if _moment(claims, "exp") <= now - LEEWAY:
             raise Unauthenticated("The token has expired.", code="token-expired")
         if _moment(claims, "iat") > now + LEEWAY:
             raise _invalid("The token was issued in the future.")

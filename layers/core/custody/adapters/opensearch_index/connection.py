@@ -10,6 +10,9 @@ from opensearchpy.helpers.signer import Urllib3AWSV4SignerAuth
 from opensearchpy.serializer import JSONSerializer
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
+from custody.addresses import is_safe
+from custody.errors import ConfigurationError
+
 
 class FastJson(JSONSerializer):
     """The client's JSON through pydantic's parser: a third of the time for two legs of hits."""
@@ -40,7 +43,14 @@ def connect(
     """``sigv4_region``: sign with the process's AWS credentials for the managed service (``es``).
 
     A refused or dropped connection, 429, 502, 503 and 504 are tried again ``retries`` times; every
-    call that Custody makes may be repeated. A time-out is not: the caller's time is used up."""
+    call that Custody makes may be repeated. A time-out is not: the caller's time is used up.
+
+    Raises ConfigurationError for an address to which questions and evidence would go in the open."""
+    if not is_safe(url):
+        raise ConfigurationError(
+            "OpenSearch is reached over https, or over http on this machine, not at"
+            f" {url.rpartition('@')[2]}."
+        )
     auth = None
     if sigv4_region is not None:
         import boto3  # the runtime brings it; only signing needs it

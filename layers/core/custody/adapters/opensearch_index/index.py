@@ -1,6 +1,7 @@
 """``EvidenceIndex`` on OpenSearch.
 
-Every search is one msearch. Nothing partial passes for an answer: a failed shard, a part that ran
+A search is one msearch; where nothing was found, a second asks whether the fields of the filter are
+any. Nothing partial passes for an answer: a failed shard, a part that ran
 out of time or a missing part is Unavailable. Only a space that has no index proposes nothing.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from custody.adapters.opensearch_index import answers, queries
@@ -25,20 +27,19 @@ from custody.domain.model import Leg
 from custody.domain.text.analysis import query_terms
 from custody.errors import CustodyError, IntegrityError
 
-type Purpose = Leg | Literal["alias", "every", "field"]
+type Purpose = Leg | Literal["alias", "every"]
 
 _ATTEMPTS = 2
 
 
 class _Question(NamedTuple):
     """One search of a multi-search. "alias" and "every" are probes: is an index of the space
-    served, and is there any at all? ``field``: the metadata field that a "field" asks for."""
+    served, and is there any at all?"""
 
     purpose: Purpose
     group: tuple[Space, ...]
     header: queries.Clause
     body: queries.Clause
-    field: str = ""
 
 
 class OpenSearchIndex(Rebuilding):
@@ -58,14 +59,17 @@ class OpenSearchIndex(Rebuilding):
         fields = sorted(query.filter.metadata)
         if not query.spaces or not (terms or vector is not None or fields):
             return LegHits(unknown_fields=tuple(fields))
-        asked = list(self._questions(query, filters, terms, vector, fields))
+        asked = list(self._questions(query, filters, terms, vector))
         lines = [line for question in asked for line in (question.header, question.body)]
         for _ in range(_ATTEMPTS):
             with reaching():
                 response = self._client.msearch(body=lines)
             found = self._read(query, asked, answers.parts(response, len(asked)))
-            if found is not None:
-                return found
+            if found is None:
+                continue
+            if not fields or found.legs or found.unreadable:
+                return found  # what was found has each field of its filter
+            return replace(found, unknown_fields=self._unknown(query, fields))
         raise answers.unavailable("its indices keep changing")
 
     def _read(
@@ -78,7 +82,6 @@ class OpenSearchIndex(Rebuilding):
         nothing_found = True
         unserved: set[Space] = set()
         there: set[Space] = set()
-        known: set[str] = set()
         for question, part in zip(asked, parts, strict=True):
             purpose = question.purpose
             if purpose is Leg.SEMANTIC and part.get("status") == 400:
@@ -96,20 +99,38 @@ class OpenSearchIndex(Rebuilding):
                 read, odd = answers.hits(answer, cosine=purpose is Leg.SEMANTIC)
                 found[purpose].extend(read)
                 unreadable[purpose] += odd
-            elif purpose == "field" and answers.total(answer):
-                known.add(question.field)
         if not there and nothing_found:
             self._check_cluster()
         if unserved & there:
             self._check_revision(min(unserved & there, key=str), query.model_revision)
             return None
         return LegHits(
-            {leg: _ranked(query, hits) for leg, hits in found.items()},
-            unknown_fields=tuple(
-                field for field in sorted(query.filter.metadata) if field not in known
-            ),
-            unreadable=unreadable,
+            {leg: _ranked(query, hits) for leg, hits in found.items()}, unreadable=unreadable
         )
+
+    def _unknown(self, query: LegQuery, fields: Sequence[str]) -> tuple[str, ...]:
+        groups = [
+            [self._alias(space, query.model_revision or "") for space in group]
+            for group in space_groups(query)
+        ]
+        asked = [(field, aliases) for aliases in groups for field in fields]
+        lines = [
+            line
+            for field, aliases in asked
+            for line in (
+                queries.header(aliases),
+                queries.field_body(field, query.filter, timeout=self._search_timeout),
+            )
+        ]
+        with reaching():
+            response = self._client.msearch(body=lines)
+        known = {
+            field
+            for (field, _), part in zip(asked, answers.parts(response, len(asked)), strict=True)
+            if (answer := answers.whole_or_no_space(part)) is not answers.NO_SPACE
+            and answers.total(answer)
+        }
+        return tuple(field for field in fields if field not in known)
 
     def _questions(
         self,
@@ -117,7 +138,6 @@ class OpenSearchIndex(Rebuilding):
         filters: Sequence[queries.Clause],
         terms: dict[str, int],
         vector: Vector | None,
-        fields: Sequence[str],
     ) -> Iterator[_Question]:
         depth, timeout = query.depth, self._search_timeout
         for group in space_groups(query):
@@ -130,9 +150,6 @@ class OpenSearchIndex(Rebuilding):
             if terms:
                 body = queries.lexical_body(terms, filters, depth=depth, timeout=timeout)
                 yield _Question(Leg.LEXICAL, group, queries.header(aliases, lexical=True), body)
-            for field in fields:
-                body = queries.field_body(field, query.filter, timeout=timeout)
-                yield _Question("field", group, header, body, field)
             for space, alias in zip(group, aliases, strict=True):
                 if len(group) > 1:
                     yield _Question("alias", (space,), queries.header([alias]), queries.PROBE)

@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from custody.domain.index import candidates
 from custody.domain.index.metadata_match import conditions
 from custody.domain.intake import validation
 from custody.domain.model import MetadataValue
+from custody.errors import Unprocessable
 from custody.http.schemas.common import Schema
 
-type FilterValue = str | bool | int | float
+MAX_VALUE_CHARACTERS = 1_024
+MAX_FILTER_CHARACTERS = 32_768
+
+type FilterText = Annotated[str, StringConstraints(max_length=MAX_VALUE_CHARACTERS)]
+type FilterValue = FilterText | bool | int | float
 
 
 class FilterRange(Schema):
-    gte: str | float | int | None = None
-    lte: str | float | int | None = None
+    gte: FilterText | float | int | None = None
+    lte: FilterText | float | int | None = None
 
 
 type FilterClause = (
@@ -31,8 +36,20 @@ def search_filter(given: Mapping[str, FilterClause] | None) -> dict[str, candida
     found = {
         validation.filter_name(name): _clause(clause) for name, clause in (given or {}).items()
     }
+    texts = (one for clause in found.values() for one in _values(clause) if isinstance(one, str))
+    if sum(map(len, texts)) > MAX_FILTER_CHARACTERS:
+        raise Unprocessable(
+            f"The values of a filter have at most {MAX_FILTER_CHARACTERS:,} characters in all.",
+            field="filter",
+        )
     conditions(found)  # a range that can't bind is refused before anything is asked
     return found
+
+
+def _values(clause: candidates.FilterClause) -> tuple[object, ...]:
+    if isinstance(clause, candidates.Range):
+        return (clause.gte, clause.lte)
+    return clause if isinstance(clause, tuple) else (clause,)
 
 
 def _clause(clause: FilterClause) -> candidates.FilterClause:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from custody.application.reading.search import (
     MAX_AGE_SECONDS,
@@ -27,6 +27,10 @@ type RouteName = Literal[
     "auto", "none", "sparse", "dense", "hybrid", "graph", "iterative", "facts", "long_context"
 ]
 
+type Name = Annotated[str, StringConstraints(min_length=1, max_length=256)]
+type Names = Annotated[list[Name], Field(min_length=1, max_length=100)]
+MAX_FILTER_FIELDS = 10
+
 
 class AsOf(Schema):
     valid_at: Timestamp | None = None
@@ -42,9 +46,9 @@ class SearchBody(Schema):
     max_steps: Annotated[int, Field(ge=1, le=10)] | None = None
     fusion: Literal["rrf", "linear"] = "rrf"
     rerank: bool | None = None
-    trust_domains: Annotated[list[str], Field(min_length=1, max_length=100)] | None = None
-    source_ids: Annotated[list[str], Field(min_length=1, max_length=100)] | None = None
-    filter: Annotated[dict[str, FilterClause], Field(max_length=20)] | None = None
+    trust_domains: Names | None = None
+    source_ids: Names | None = None
+    filter: Annotated[dict[str, FilterClause], Field(max_length=MAX_FILTER_FIELDS)] | None = None
     as_of: AsOf | None = None
     max_age_seconds: Annotated[int, Field(ge=1, le=MAX_AGE_SECONDS)] | None = None
 
