@@ -7,9 +7,11 @@ import logging
 import typer
 
 from custody_cli.commands import documents, govern, indexes, ingest, policies, questions, stack
+from custody_cli.usage import Commands
 
 app = typer.Typer(
     name="custody",
+    cls=Commands,
     help="Retrieval with a chain of custody: evidence that is signed, permitted, live and "
     "sufficient.\n\nExit codes: 0 done; 1 the answer is no, nothing was found, or the service "
     "refused; 2 wrong usage or bad input, or the service can't be reached.",
