@@ -161,6 +161,7 @@ class Document(TypedDict):
     valid_to: str | None
     recorded_at: str | None
     erasure_id: str | None
+    withheld: NotRequired[str | None]
     more_versions: NotRequired[bool]
 
 

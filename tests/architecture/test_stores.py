@@ -43,7 +43,7 @@ KEEPING_NOTHING = {
 }
 # What a port does without keeping anything. Every other method counts as a write.
 READING = {
-    "acl_revisions", "build", "builds", "chunk", "control", "count", "cursor_after", "dimensions",
+    "acl_revisions", "against", "build", "builds", "chunk", "control", "count", "cursor_after", "dimensions",
     "drop", "embed_passages", "find", "packaged_policies", "superseded_through", "trust_changes",
     "embed_query", "erasure", "exists", "find_drops", "gate", "get", "head", "hold", "list_heads",
     "list_sources", "name", "new", "now", "open", "other", "own", "parse", "ping", "refresh", "rerank",

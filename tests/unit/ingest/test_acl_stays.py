@@ -150,6 +150,8 @@ class TestDropped:
         with pytest.raises(Conflict) as refused:
             self.narrow(world)
         assert refused.value.code == "document-withdrawn"
+        shown = world.documents.show(WRITER, FILE.document_id)
+        assert (shown.withheld,) == drop.reasons
         assert world.texts(BOB) == set()
         world.deliver(world.drop(SIDECAR, sidecar(title="T")))
         assert world.texts(BOB) == {"one"}

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
 
-from custody.application.ports import LedgerReads, TrustReads
+from custody.application.ports import Clock, LedgerReads, TrustReads
 from custody.domain.ledger import access, sources
 from custody.domain.model import (
     PUBLIC_TENANT,
     DocumentKey,
     Head,
     LedgerView,
-    Outcome,
     Principal,
     Scope,
     Source,
@@ -71,50 +72,61 @@ def oversees(principal: Principal) -> bool:
     return principal.may(Scope.GOVERN) or principal.may(Scope.AUDIT)
 
 
+class Standing(Protocol):
+    """What a search holds against the live version of a document, apart from its chunks."""
+
+    def against(
+        self, head: Head, view: LedgerView, principal: Principal, *, now: datetime
+    ) -> str | None:
+        """The code of the first objection, None where there is none. ``view`` holds the source."""
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One document as one caller sees it. ``inside``: with its history, not only what is live."""
+    """One document as one caller sees it. ``inside``: with its history and all that is kept of it,
+    not only what is live; ``withheld``: to such a caller, why no search serves it to them now."""
 
     head: Head
     source: Source | None
     inside: bool
+    withheld: str | None = None
 
 
-def see(
-    principal: Principal,
-    head: Head,
-    source: Source | None,
-    trust_domains: frozenset[str] | None,
-) -> Seen | None:
-    """None when the document is nothing to this caller."""
-    if head.key.tenant == principal.tenant:
-        writes = source is not None and sources.is_writer(principal, source)
-        if writes or oversees(principal):
-            return Seen(head, source, inside=True)
-    if head.version == 0:
-        return None
-    if access.authorize(principal, head, source, trust_domains).outcome is not Outcome.VERIFIED:
-        return None
-    return Seen(head, source, inside=False)
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a caller may see of documents. A reader sees what a search could serve, by the same
+    check; the source's writers, governors and auditors see the rest of their tenant's too, since it
+    is they who mend it."""
 
+    standing: Standing
+    clock: Clock
 
-def find(ledger: LedgerReads, principal: Principal, document_id: str) -> Seen:
-    """The caller's own tenant first, then the public one. Raises NotFound."""
-    for tenant in dict.fromkeys((principal.tenant, PUBLIC_TENANT)):
-        key = DocumentKey(tenant, document_id)
-        read = view_for(ledger, principal, (key,))
-        if key in read.unreadable_heads and tenant == principal.tenant and oversees(principal):
+    def see(self, principal: Principal, head: Head, view: LedgerView) -> Seen | None:
+        """None when the document is nothing to this caller. ``view`` holds its source."""
+        source = view.sources.get(SourceKey(head.key.tenant, head.source_id))
+        withheld = self.standing.against(head, view, principal, now=self.clock.now())
+        if head.key.tenant == principal.tenant:
+            writes = source is not None and sources.is_writer(principal, source)
+            if writes or oversees(principal):
+                return Seen(head, source, inside=True, withheld=head.withdrawn or withheld)
+        return None if withheld is not None else Seen(head, source, inside=False)
+
+    def find(self, ledger: LedgerReads, principal: Principal, document_id: str) -> Seen:
+        """The caller's own tenant first, then the public one. Raises NotFound.
+
+        Always two reads of both places: the time that it takes tells what does not exist from what
+        may not be seen no more than the answer does."""
+        tenants = dict.fromkeys((principal.tenant, PUBLIC_TENANT))
+        keys = tuple(DocumentKey(tenant, document_id) for tenant in tenants)
+        found = view_for(ledger, principal, keys)
+        if keys[0] in found.unreadable_heads and oversees(principal):
             raise IntegrityError("The document's record can't be read.", code="malformed-item")
-        head = read.heads.get(key)
-        if head is None:
-            continue
-        # Read again beside its source: both must be of one moment.
-        owner = SourceKey(tenant, head.source_id)
-        read = view_for(ledger, principal, (key,), (owner,))
-        head = read.heads.get(key)
-        if head is None:
-            continue
-        seen = see(principal, head, read.sources.get(owner), read.control.trust_domains)
-        if seen is not None:
-            return seen
-    raise no_such_document()
+        owners = tuple(SourceKey(key.tenant, head.source_id) for key, head in found.heads.items())
+        # Read again beside their sources: both must be of one moment.
+        view = view_for(ledger, principal, keys, owners)
+        for key in keys:
+            head = view.heads.get(key)
+            seen = None if head is None else self.see(principal, head, view)
+            if seen is not None:
+                return seen
+        raise no_such_document()

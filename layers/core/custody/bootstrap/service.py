@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from custody.application.callers import Sight
     from custody.application.erasure.expire_superseded import ExpireSuperseded
     from custody.application.erasure.propagate import PropagateErasure
     from custody.application.erasure.request import Erasures
@@ -86,6 +87,12 @@ class Service:
         return EvidenceCheck(self._ports.verifier)
 
     @cached_property
+    def sight(self) -> Sight:
+        from custody.application.callers import Sight
+
+        return Sight(self.check, self._ports.clock)
+
+    @cached_property
     def active_policies(self) -> Policies:
         from custody.application.governance.active_policies import ActivePolicies
 
@@ -149,7 +156,7 @@ class Service:
         from custody.application.ingestion.change_acl import ChangeAcl
 
         ports = self._ports
-        return ChangeAcl(ports.heads, ports.jobs("publish"), ports.clock, self._waiting)
+        return ChangeAcl(ports.heads, ports.jobs("publish"), ports.clock, self._waiting, self.sight)
 
     @cached_property
     def uploads(self) -> Uploads:
@@ -278,7 +285,7 @@ class Service:
     def documents(self) -> Documents:
         from custody.application.reading.documents import Documents
 
-        return Documents(self._ports.ledger, self._cursors)
+        return Documents(self._ports.ledger, self._cursors, self.sight)
 
     @cached_property
     def access_history(self) -> AccessHistory:
@@ -292,7 +299,7 @@ class Service:
     def erasures(self) -> Erasures:
         from custody.application.erasure.request import Erasures
 
-        return Erasures(self._tombstone(self._ports.jobs("erase")))
+        return Erasures(self._tombstone(self._ports.jobs("erase")), self.sight)
 
     @cached_property
     def propagate_erasure(self) -> PropagateErasure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from custody.application.callers import find, no_such_document, oversees, require, view_for
+from custody.application.callers import Sight, no_such_document, oversees, require, view_for
 from custody.application.erasure.tombstone import Tombstone
 from custody.application.races import again_when_moved
 from custody.domain.intake import validation
@@ -26,6 +26,7 @@ class ErasureRequest:
 @dataclass(frozen=True, slots=True)
 class Erasures:
     tombstone: Tombstone
+    sight: Sight
 
     def request(self, principal: Principal, request: ErasureRequest) -> Erasure:
         """Needs the erase scope, and a writer of the source or a governor. A document that the
@@ -38,7 +39,7 @@ class Erasures:
         )
 
     def _request(self, principal: Principal, request: ErasureRequest) -> Erasure:
-        seen = find(self.tombstone.ledger, principal, request.document_id)
+        seen = self.sight.find(self.tombstone.ledger, principal, request.document_id)
         writes = seen.source is not None and sources.is_writer(principal, seen.source)
         if seen.head.key.tenant != principal.tenant or not (writes or principal.may(Scope.GOVERN)):
             raise Forbidden("The caller is no writer of this source.", code="not-a-writer")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from custody.application.callers import Seen, find, require
+from custody.application.callers import Seen, Sight, require
 from custody.application.ingestion.waiting import Waiting
 from custody.application.ports import Clock, HeadReads, Jobs, LedgerReads, Narrowing
 from custody.application.races import again_when_moved
@@ -52,6 +52,7 @@ class ChangeAcl:
     jobs: Jobs
     clock: Clock
     waiting: Waiting
+    sight: Sight
 
     def __call__(self, principal: Principal, request: AclRequest) -> AclChange:
         """Narrowing holds at the next read, widening once this returns with ``in_force``."""
@@ -70,7 +71,7 @@ class ChangeAcl:
         return self._wait(head, acl)
 
     def _store(self, principal: Principal, request: AclRequest) -> _Wanted:
-        seen = find(self.ledger, principal, request.document_id)
+        seen = self.sight.find(self.ledger, principal, request.document_id)
         acl = _judge(principal, seen, request)
         head = seen.head
         if head.version == 0:

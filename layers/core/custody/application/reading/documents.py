@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from custody.application.callers import (
     Seen,
-    find,
+    Sight,
     listing,
     no_such_document,
     require,
-    see,
     view_for,
 )
 from custody.application.ports import Cursors, HeadListing, LedgerReads, Page, VersionHistory
 from custody.domain.model import (
+    Acl,
     Envelope,
     Head,
     Principal,
@@ -31,7 +31,10 @@ _HISTORY = 100
 
 @dataclass(frozen=True, slots=True)
 class Shown:
+    """``withheld``: as ``Seen``."""
+
     head: Head
+    withheld: str | None
     versions: tuple[VersionRecord, ...]
     more_versions: bool
 
@@ -52,6 +55,7 @@ class DocumentsLedger(LedgerReads, HeadListing, VersionHistory, Protocol):
 class Documents:
     ledger: DocumentsLedger
     cursors: Cursors
+    sight: Sight
 
     def list_documents(
         self,
@@ -87,27 +91,29 @@ class Documents:
             head = read.heads.get(key)
             if head is None or (state is not None and head.state is not state):
                 continue
-            source = read.sources.get(SourceKey(key.tenant, head.source_id))
-            if see(principal, head, source, read.control.trust_domains) is not None:
-                visible.append(head)
+            seen = self.sight.see(principal, head, read)
+            if seen is not None:
+                visible.append(_told(seen, principal))
         return Page(tuple(visible), self.cursors.seal(page.next, listing=listed))
 
     def show(self, principal: Principal, document_id: str) -> Shown:
         """Its history goes to the source's writers, governors and auditors; a reader sees what is
         live. Raises Forbidden(scope-missing), NotFound."""
         require(principal, Scope.READ)
-        seen = find(self.ledger, principal, document_id)
+        seen = self.sight.find(self.ledger, principal, document_id)
+        head = _told(seen, principal)
         if not seen.inside:
-            live = self.ledger.version(seen.head.key, seen.head.version)
-            return Shown(seen.head, () if live is None else (live,), more_versions=False)
-        page = self.ledger.versions(seen.head.key, limit=_HISTORY)
-        return Shown(seen.head, page.items, more_versions=page.next is not None)
+            live = self.ledger.version(head.key, head.version)
+            versions = () if live is None else (replace(live, connector=_kind(live.connector)),)
+            return Shown(head, None, versions, more_versions=False)
+        page = self.ledger.versions(head.key, limit=_HISTORY)
+        return Shown(head, seen.withheld, page.items, more_versions=page.next is not None)
 
     def provenance(self, principal: Principal, document_id: str, version: int | None) -> Provenance:
         """The signed statement of the live version, or of an earlier one for those who see the
         history. Raises Forbidden(scope-missing), NotFound."""
         require(principal, Scope.READ)
-        seen = find(self.ledger, principal, document_id)
+        seen = self.sight.find(self.ledger, principal, document_id)
         wanted = seen.head.version if version is None else version
         if wanted == 0 or not (seen.inside or wanted == seen.head.version):
             raise no_such_document()
@@ -121,3 +127,16 @@ class Documents:
         if record is None or envelope is None:
             raise NotFound("There is no signed statement of this version.")
         return Provenance(seen.head.key.document_id, version, record.state, envelope)
+
+
+def _told(seen: Seen, principal: Principal) -> Head:
+    """A reader is told of an ACL what opens the document to them, not to whom else it is open."""
+    if seen.inside:
+        return seen.head
+    held = tuple(term for term in seen.head.acl.allow if term in principal.terms)
+    return replace(seen.head, acl=Acl(held), narrowed_to=None)
+
+
+def _kind(connector: str) -> str:
+    """Without the name of who wrote."""
+    return connector.partition(":")[0]

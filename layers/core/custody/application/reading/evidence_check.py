@@ -155,6 +155,24 @@ class EvidenceCheck:
         rulings: dict[DocumentKey, _Ruling] = {}
         return tuple(self._find(entry, reader, rulings) for entry in candidates)
 
+    def against(
+        self, head: Head, view: LedgerView, principal: Principal, *, now: datetime
+    ) -> str | None:
+        """The code of what stands against each chunk of the live version, None where nothing
+        does. ``view`` holds the head's source, and the caller's token is good."""
+        reader = _Reader(
+            view=view,
+            principal=principal,
+            terms=principal.terms,
+            trust_domains=view.control.trust_domains,
+            now=now,
+            max_age=None,
+        )
+        ruling = self._rule(head, reader)
+        if ruling.statement is not None:
+            return None
+        return (ruling.denial or ruling.reason or ruling.outcome).value.lower()
+
     def _find(
         self, entry: IndexEntry, reader: _Reader, rulings: dict[DocumentKey, _Ruling]
     ) -> Finding:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from custody.application.ports import Page
 from custody.application.reading.documents import Shown
 from custody.domain.model import Head, VersionRecord
@@ -59,6 +61,10 @@ class DocumentVersionReply(Schema):
 
 
 class DocumentWithVersionsReply(DocumentReply):
+    withheld: str | None = Field(
+        description="To the source's writers, governors and auditors: why no search serves the "
+        "document to them now."
+    )
     versions: list[DocumentVersionReply]
     more_versions: bool
 
@@ -75,6 +81,7 @@ def documents_reply(page: Page[Head]) -> DocumentsReply:
 def document_reply(shown: Shown) -> DocumentWithVersionsReply:
     return DocumentWithVersionsReply(
         **dict(_document(shown.head)),
+        withheld=shown.withheld,
         versions=[_version(record) for record in shown.versions],
         more_versions=shown.more_versions,
     )
