@@ -107,6 +107,8 @@ INVALID: dict[str, dict[str, Any]] = {
     "trust domain score below zero": {"trust_domain_scores": {"d": -1}},
     "bounds reversed": {"similarity_min": 0.7, "similarity_max": 0.2},
     "bounds equal": {"similarity_min": 0.5, "similarity_max": 0.5},
+    "bounds that flatten all": {"similarity_min": 0.0, "similarity_max": 1e-300},
+    "bounds closer than a score": {"similarity_min": 0.5, "similarity_max": 0.5009},
     "no ranker": {"ranker": ""},
 }
 

@@ -141,6 +141,18 @@ def test_when_it_was_observed_makes_no_new_version(world: World) -> None:
     assert world.post_document(WRITER, request(observed_at=START)).unchanged
 
 
+@pytest.mark.parametrize(("ahead", "kept"), [(timedelta(days=365), False), (timedelta(0), True)])
+def test_nothing_was_observed_later_than_it_came(
+    world: World, ahead: timedelta, kept: bool
+) -> None:
+    said = world.clock.time + ahead
+    done = world.post_document(WRITER, request(observed_at=said))
+    assert done.record.observed_at is not None
+    assert (done.record.observed_at == said) is kept
+    assert done.record.accepted_at is not None
+    assert done.record.observed_at <= done.record.accepted_at
+
+
 def test_a_b_a_ends_with_a_and_a_late_clean_up_takes_nothing_live(world: World) -> None:
     for text in ("a1\na2", "b", "a1\na2"):
         world.post_document(WRITER, request(text=text))

@@ -206,7 +206,6 @@ class TestSidecars:
             title=typed,
             acl=["user:bob"],
             valid_from="2026-01-01T00:00:00Z",
-            observed_at="2026-02-01T00:00:00+01:00",
             team="platform",
             pages={"value": {"type": "NUMBER", "numberValue": 3}},
             tags=["a", "b"],
@@ -217,8 +216,9 @@ class TestSidecars:
         assert record is not None
         assert (record.title, record.acl.allow) == ("Handbook", ("user:bob",))
         assert record.metadata == {"team": "platform", "pages": 3, "tags": ("a", "b")}
-        assert record.observed_at is not None
-        assert record.observed_at.isoformat() == "2026-01-31T23:00:00+00:00"
+        found = world.objects.head(f"incoming/{TENANT}/wiki/{NAME}")
+        assert found is not None
+        assert record.observed_at == found.last_modified
         assert world.texts() == set()
         assert world.texts(principal("bob")) == {"hello"}
 
@@ -319,6 +319,7 @@ class TestSidecars:
             (sidecar(validTo="2020-01-01T00:00:00Z"), "sidecar-malformed"),
             (sidecar(**{"Valid-From": "2999-01-01T00:00:00Z"}), "sidecar-malformed"),
             (sidecar(source_id="board"), "sidecar-claims-trust"),
+            (sidecar(observed_at="2999-01-01T00:00:00Z"), "sidecar-claims-trust"),
             (sidecar(writers=["user:eve"]), "sidecar-claims-trust"),
             (b'{"metadataAttributes": {}, "reputation": 1}', "sidecar-claims-trust"),
         ],

@@ -148,7 +148,7 @@ class Accept:
             acl_kept=wanted is None and kept is not None,
             title=validation.title(request.title),
             metadata=validation.metadata(request.metadata),
-            observed_at=request.observed_at or now,
+            observed_at=min(request.observed_at or now, now),
             valid_from=request.valid_from,
             valid_to=request.valid_to,
             connector=f"api:{principal.subject}",

@@ -302,7 +302,7 @@ class AcceptDrop:
             sidecar=None if pair.sidecar is None else pair.sidecar.ref,
             title=beside.title,
             metadata=beside.metadata,
-            observed_at=beside.observed_at or found.last_modified,
+            observed_at=found.last_modified,
             valid_from=beside.valid_from,
             valid_to=beside.valid_to,
             connector=DROP_CONNECTOR,

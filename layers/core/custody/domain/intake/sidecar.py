@@ -2,8 +2,9 @@
 
 ``{"metadataAttributes": {name: value}}`` where a value is plain, or
 ``{"value": {"type": "STRING", "stringValue": "…"}, "includeForEmbedding": false}``. The names
-title, acl, valid_from, valid_to and observed_at are Custody's; every other one is metadata.
-A file that speaks of its own trust is refused whole: that is the source's and the ledger's to say.
+title, acl, valid_from and valid_to are Custody's; every other one is metadata. A file that speaks of
+its own trust, or of when it was seen last, is refused whole: that is the source's and the ledger's
+to say.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ TRUST_CLAIMS = frozenset(
     {
         "trust", "trust_domain", "trust_score", "reputation", "source_id", "tenant", "writers",
         "max_acl", "default_acl", "connector", "statement", "statement_id", "signature", "keyid",
-        "provenance", "verified", "mirror_deletes",
+        "provenance", "verified", "mirror_deletes", "observed_at",
     }
 )  # fmt: skip
 
@@ -45,7 +46,6 @@ class Sidecar:
     acl: Acl | None = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None
-    observed_at: datetime | None = None
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
 
 
@@ -162,7 +162,6 @@ def read(content: bytes, *, tenant: str) -> Sidecar:
             acl=_acl(values, tenant),
             valid_from=start,
             valid_to=end,
-            observed_at=_time(values, "observed_at"),
             metadata=validation.metadata(values),
         )
     except Unprocessable as error:

@@ -19,6 +19,10 @@ from custody.domain.model import SourceKey
 from custody.domain.ranking.checks import is_finite_number, is_name
 from custody.errors import IntegrityError
 
+# A range that is narrower than the scores of a ranker makes each of them 0 or 1, and reputation all
+# that orders. Those of RRF over two legs span 2 / 61.
+LEAST_RANGE = 0.001
+
 
 def lineage_id(source: SourceKey) -> str:
     return f"{source.tenant}/{source.source_id}"
@@ -56,8 +60,10 @@ class ReputationPolicy:
             raise _invalid("every value must be a finite number")
         if not all(0.0 <= value <= 1.0 for value in shares):
             raise _invalid("weights and scores lie between 0 and 1")
-        if not self.similarity_max > self.similarity_min:
-            raise _invalid("similarity_max must lie above similarity_min")
+        if not self.similarity_max - self.similarity_min >= LEAST_RANGE:
+            raise _invalid(
+                f"similarity_max must lie above similarity_min by {LEAST_RANGE} at least"
+            )
 
     def reputation_of(self, source_id: str, trust_domain: str | None = None) -> float:
         score = self.source_scores.get(source_id)
