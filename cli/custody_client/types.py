@@ -138,6 +138,7 @@ class Version(TypedDict):
 
 
 class Document(TypedDict):
+    tenant: str
     document_id: str
     source_id: str
     version: int
@@ -173,6 +174,7 @@ class DocumentPage(TypedDict):
 class Provenance(TypedDict):
     """``envelope``: DSSE (payloadType, payload in base64, signatures)."""
 
+    tenant: str
     document_id: str
     version: int
     envelope: dict[str, object]
@@ -331,6 +333,7 @@ class Cluster(TypedDict):
 class Evidence(TypedDict):
     rank: int
     chunk_id: str
+    tenant: str
     document_id: str
     version: int
     name: str
@@ -411,6 +414,7 @@ class StoredEvidence(TypedDict):
 
     rank: int
     chunk_id: str
+    tenant: str
     document_id: str
     version: int
     source_id: str

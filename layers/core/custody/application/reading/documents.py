@@ -41,6 +41,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
+    tenant: str
     document_id: str
     version: int
     state: VersionState
@@ -126,7 +127,7 @@ class Documents:
             envelope = record.envelope
         if record is None or envelope is None:
             raise NotFound("There is no signed statement of this version.")
-        return Provenance(seen.head.key.document_id, version, record.state, envelope)
+        return Provenance(*seen.head.key, version, record.state, envelope)
 
 
 def _told(seen: Seen, principal: Principal) -> Head:

@@ -21,6 +21,7 @@ class DocumentsQuery(Schema):
 
 
 class DocumentReply(Schema):
+    tenant: str
     document_id: str
     source_id: str
     name: str
@@ -89,6 +90,7 @@ def document_reply(shown: Shown) -> DocumentWithVersionsReply:
 
 def _document(head: Head) -> DocumentReply:
     return DocumentReply(
+        tenant=head.key.tenant,
         document_id=head.key.document_id,
         source_id=head.source_id,
         name=head.name or head.key.document_id,

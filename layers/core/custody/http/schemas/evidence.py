@@ -58,6 +58,7 @@ class EvidenceClusterReply(TypedDict):
 class EvidenceReply(TypedDict):
     rank: int
     chunk_id: str
+    tenant: str
     document_id: str
     version: int
     name: str
@@ -92,6 +93,7 @@ def evidence_reply(item: Evidence, *, fusion: str, audit: bool) -> EvidenceReply
     return EvidenceReply(
         rank=item.rank,
         chunk_id=item.chunk_id,
+        tenant=item.key.tenant,
         document_id=item.key.document_id,
         version=item.version,
         name=item.name,

@@ -29,6 +29,7 @@ class DsseEnvelopeReply(Schema):
 class DocumentProvenanceReply(Schema):
     """``log``: the inclusion proof in the transparency log; null until there is one."""
 
+    tenant: str
     document_id: str
     version: int
     state: str
@@ -38,6 +39,7 @@ class DocumentProvenanceReply(Schema):
 
 def provenance_reply(found: Provenance) -> DocumentProvenanceReply:
     return DocumentProvenanceReply(
+        tenant=found.tenant,
         document_id=found.document_id,
         version=found.version,
         state=found.state.value,

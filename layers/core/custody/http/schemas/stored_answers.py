@@ -18,6 +18,7 @@ class StoredItemReply(Schema):
 
     rank: int
     chunk_id: str
+    tenant: str
     document_id: str
     version: int
     source_id: str
@@ -205,6 +206,7 @@ def _item(item: ItemTrace, again: Reread, *, audit: bool) -> StoredItemReply:
     return StoredItemReply(
         rank=item.rank,
         chunk_id=item.chunk.chunk_id,
+        tenant=item.chunk.tenant,
         document_id=item.chunk.document_id,
         version=item.chunk.version,
         source_id=item.chunk.source_id,
