@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from custody import bootstrap
 from custody.application.ingestion.post_document import Published
 from custody.bootstrap import Service
@@ -61,7 +64,15 @@ def put_document(service: Service, request: Request[DocumentBody, None]) -> Repl
             counts={"DocumentUnchanged" if published.unchanged else "DocumentAccepted": 1},
         )
 
-    return once(service, request, run)
+    return once(service, request, run, still=_not_erased(service, request))
+
+
+def _not_erased(
+    service: Service, request: Request[Any, None]
+) -> Callable[[Mapping[str, Any]], None]:
+    return lambda told: service.repeats.check(
+        request.principal, told["document_id"], told["version"]
+    )
 
 
 def _status(published: Published) -> int:
@@ -147,7 +158,7 @@ def put_acl(service: Service, request: Request[AclBody, None]) -> Reply:
         change = service.change_acl(request.principal, wanted)
         return Reply(acl_reply(change), 200 if change.in_force else 202, counts={"AclChanged": 1})
 
-    return once(service, request, run)
+    return once(service, request, run, still=_not_erased(service, request))
 
 
 @api.endpoint(

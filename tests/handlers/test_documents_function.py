@@ -15,6 +15,7 @@ from aws_lambda_powertools.utilities.idempotency import DynamoDBPersistenceLayer
 from moto import mock_aws
 
 from custody.adapters.powertools_idempotency import PowertoolsIdempotency
+from custody.application.erasure.request import ErasureRequest
 from custody.domain.model import DocumentKey
 from custody.errors import Unavailable
 from tests.support.functions import event, events, load
@@ -390,6 +391,17 @@ class TestIdempotency:
         world.ledger.set_not_before(TENANT, "ci", world.clock.time + timedelta(days=1))
         status, body = invoke("documents", event("documents/put-idempotent"))
         assert (status, body["code"]) == (401, "token-revoked")
+
+    def test_what_was_erased_is_not_told_again(self, invoke: Any, world: World) -> None:
+        assert invoke("documents", event("documents/put-idempotent"))[0] == 201
+        world.erasures.request(WRITER, ErasureRequest("leave-policy", "it is over"))
+        for _ in range(2):
+            status, body = invoke("documents", event("documents/put-idempotent"))
+            assert (status, body["code"]) == (409, "document-erased")
+            world.work()
+        world.post_document(WRITER, document("leave-policy", "Another one."))
+        status, body = invoke("documents", event("documents/put-idempotent"))
+        assert (status, body["code"]) == (409, "document-erased")
 
     def test_the_same_key_on_another_endpoint_is_another_call(self, invoke: Any) -> None:
         invoke("documents", event("documents/put-idempotent"))

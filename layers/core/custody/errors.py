@@ -16,7 +16,7 @@ class                  status  codes
 ``NotFound``           404     not-found (also for what exists and may not be seen),
                                source-not-found, key-not-found, policy-not-found
 ``Conflict``           409     version-conflict, document-owned-elsewhere, document-not-live, document-withdrawn,
-                               source-quarantined, source-retired, source-not-found, key-revoked,
+                               document-erased, source-quarantined, source-retired, source-not-found, key-revoked,
                                last-active-key, no-earlier-policy, policy-unusable,
                                idempotency-in-progress, index-in-use
 ``Moved``              409     version-conflict. A Conflict: what was read has changed since, so to

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from custody.application.ingestion.post_document import PostDocument
     from custody.application.ingestion.publish import Publish
     from custody.application.ingestion.rejecting import Rejecting
+    from custody.application.ingestion.repeats import Repeats
     from custody.application.ingestion.uploads import Uploads
     from custody.application.ingestion.waiting import Waiting
     from custody.application.ports import Authorizer, Clock, Cursors, Jobs
@@ -150,6 +151,12 @@ class Service:
         from custody.application.ingestion.post_document import PostDocument
 
         return PostDocument(self.accept, self._ports.work, self._ports.index, self._waiting)
+
+    @cached_property
+    def repeats(self) -> Repeats:
+        from custody.application.ingestion.repeats import Repeats
+
+        return Repeats(self._ports.heads)
 
     @cached_property
     def change_acl(self) -> ChangeAcl:

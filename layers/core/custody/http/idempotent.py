@@ -49,12 +49,15 @@ def once(
     service: Remembering,
     request: Request[Any, Any],
     action: Callable[[], Reply],
+    *,
+    still: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> Reply:
     """Without the header the action simply runs. The service's memory is asked for only with it.
 
     A repeat never reaches the use case, which is what checks the caller's scopes and whether its
     access was cut, so both are checked here before anything is told: it needs every scope that the
-    first call had. Raises Forbidden(scope-missing), Unauthenticated(token-revoked).
+    first call had. ``still`` raises where the first answer's body, which it is given, may no longer be
+    told. Raises Forbidden(scope-missing), Unauthenticated(token-revoked).
     """
     key = request.header("idempotency-key")
     if key is None:
@@ -80,6 +83,8 @@ def once(
     service.check_token(request.principal)
     if not request.principal.scopes.issuperset(cast("list[str]", stored["scopes"])):
         raise Forbidden("The first call had scopes that this one lacks.", code="scope-missing")
+    if still is not None:
+        still(cast("Mapping[str, Any]", stored["body"]))
     return _replayed(stored)
 
 
