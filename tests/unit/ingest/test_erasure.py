@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import pytest
 
+from custody.application.erasure.places import Place
 from custody.application.erasure.propagate import PropagateErasure
 from custody.application.erasure.request import ErasureRequest
 from custody.application.evidence_files import read_chunks, read_vectors
@@ -193,6 +195,77 @@ def test_an_embedding_that_ends_after_the_erasure_takes_its_vectors_back(world: 
     assert world.objects.keys("vectors/") == ()
     world.work()
     assert world.index.visible() == ()
+
+
+@dataclass
+class Then:
+    """A place, and what happens once it was visited."""
+
+    place: Place
+    act: Callable[[], object]
+
+    @property
+    def name(self) -> str:
+        return self.place.name
+
+    def concerns(self, erasure: Erasure) -> bool:
+        return self.place.concerns(erasure)
+
+    def erase(self, erasure: Erasure) -> str | None:
+        told = self.place.erase(erasure)
+        self.act()
+        return told
+
+
+@pytest.mark.parametrize("step", ["parse", "embed"])
+def test_a_step_that_ends_between_two_places_leaves_nothing(world: World, step: str) -> None:
+    """It began before the erasure, and writes where that has been already: the records, which it
+    asks at its end, have to know first of all."""
+    world.while_waiting = lambda: None
+    world.post_document(WRITER, request(text="secret"))
+    began, go_on = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        began.set()
+        assert go_on.wait(10)
+
+    class SlowParser:
+        def parse(self, content: bytes, *, content_type: str, name: str) -> ParsedDocument:
+            wait()
+            return world.service.parse.parser.parse(content, content_type=content_type, name=name)
+
+    class SlowEmbedder(WordEmbedder):
+        def embed_passages(self, texts: Sequence[str]) -> Matrix:
+            wait()
+            return super().embed_passages(texts)
+
+    def run() -> None:
+        if step == "parse":
+            replace(world.parse, parser=SlowParser())(ParseJob(GUIDE, 1))
+        else:
+            replace(world.embed, embedder=SlowEmbedder())([EmbedJob(GUIDE, 1, 0, 0, 1)])
+
+    if step == "embed":
+        world.parse(ParseJob(GUIDE, 1))
+    running = threading.Thread(target=run)
+    running.start()
+    assert began.wait(10)
+    erasure = world.erasures.request(WRITER, WHY)
+
+    def end() -> None:
+        go_on.set()
+        running.join(10)
+
+    places = [
+        Then(place, end) if place.name == "objects/vectors" else place
+        for place in world.propagate_erasure.places
+    ]
+    assert any(isinstance(place, Then) for place in places), [p.name for p in places]
+    propagate = replace(world.propagate_erasure, places=tuple(places))
+    propagate(EraseJob(GUIDE, erasure.erasure_id, 1))
+    assert world.erasures.show(WRITER, erasure.erasure_id).state is ErasureState.COMPLETE
+    assert holds(world, "secret") == []
+    assert world.objects.keys("evidence/") == world.objects.keys("vectors/") == ()
 
 
 @pytest.mark.parametrize("step", ["chunked", "part_done"])
