@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from custody.application.erasure.request import ErasureRequest
+from custody.application.governance.source_registry import SourceRequest
 from custody.application.ingestion.change_acl import AclRequest
 from custody.domain.model import Acl, DocumentKey, Head, Principal, Scope, SourceKey, SourceState
-from custody.errors import CustodyError, NotFound
+from custody.errors import CustodyError, Forbidden, NotFound, Unprocessable
 from tests.support.ingest_world import (
     GOVERNOR,
     READER,
@@ -157,3 +158,66 @@ def test_a_reader_is_told_of_an_acl_what_opens_the_document_to_them(world: World
         assert shown.head.narrowed_to == Acl.of("group:staff")
         assert [record.connector for record in shown.versions] == ["api:ci"]
         assert listed(world, who)[0].acl == Acl.of("group:staff", "user:bob")
+
+
+class TestPublicDocuments:
+    """They are of the tenant ``public``: whoever governs another one is a reader like any."""
+
+    @pytest.fixture
+    def world(self) -> World:
+        made = World()
+        operator = replace(GOVERNOR, tenant="public")
+        made.sources.put(
+            operator,
+            SourceRequest("law", trust_domain="internal", writers=("user:gov",),
+                          default_acl=("everyone",)),
+        )  # fmt: skip
+        made.post_document(operator, replace(request(), source_id="law"))
+        return made
+
+    def test_a_governor_of_another_tenant_reads_it_as_a_reader(self, world: World) -> None:
+        shown = world.documents.show(GOVERNOR, "guide")
+        assert shown.head.key == DocumentKey("public", "guide")
+        assert [record.connector for record in shown.versions] == ["api"]
+        world.post_document(
+            replace(GOVERNOR, tenant="public"),
+            replace(request(text="second"), source_id="law"),
+        )
+        assert len(world.documents.show(GOVERNOR, "guide").versions) == 1
+        with pytest.raises(NotFound):
+            world.documents.provenance(GOVERNOR, "guide", 1)
+
+    def test_nor_does_it_erase_or_permit(self, world: World) -> None:
+        for act in (
+            lambda: world.erasures.request(GOVERNOR, ErasureRequest("guide", "r")),
+            lambda: world.change_acl(GOVERNOR, AclRequest("guide", ("everyone",))),
+        ):
+            with pytest.raises(Forbidden):
+                act()
+        assert world.ledger.head(DocumentKey("public", "guide")) is not None
+        assert len(world.documents.show(READER, "guide").versions) == 1
+
+    def test_it_is_for_everyone_and_nobody_less(self, world: World) -> None:
+        operator = replace(GOVERNOR, tenant="public")
+        with pytest.raises(Unprocessable):
+            world.change_acl(operator, AclRequest("guide", ("user:ann",)))
+        with pytest.raises(Unprocessable):
+            world.post_document(
+                operator, replace(request("other"), source_id="law", acl=("user:ann",))
+            )
+
+    @pytest.mark.parametrize(
+        ("tenant", "code"), [(TENANT, "source-not-found"), ("public", "not-a-writer")]
+    )
+    def test_only_its_governors_write_there(self, world: World, tenant: str, code: str) -> None:
+        writer = replace(GOVERNOR, tenant=tenant, scopes=EVERY_SCOPE)
+        with pytest.raises(CustodyError) as refused:
+            world.post_document(writer, replace(request("other"), source_id="law"))
+        assert refused.value.code == code
+
+
+def test_a_writer_finds_nothing_that_the_acl_denies_them(world: World) -> None:
+    """To look after a document is not to be shown it as evidence."""
+    assert world.served(WRITER) == set()
+    assert world.documents.show(WRITER, "guide").withheld == "acl-denied"
+    assert world.served(READER) != set()
