@@ -251,6 +251,24 @@ def test_every_route_but_health_asks_the_authorizer() -> None:
     assert open_routes == ["/health"]
 
 
+def test_an_allow_is_kept_for_a_minute_and_calls_are_throttled() -> None:
+    """A token whose group was taken away, or that was cut, opens a route for that long at most."""
+    (api,) = of_type("AWS::Serverless::Api").values()
+    assert api["Auth"]["DefaultAuthorizer"] == "Caller"
+    assert 0 < api["Auth"]["Authorizers"]["Caller"]["Identity"]["ReauthorizeEvery"] <= 60
+    (every,) = api["MethodSettings"]
+    assert (every["ResourcePath"], every["HttpMethod"]) == ("/*", "*")
+    assert 0 < every["ThrottlingRateLimit"] <= every["ThrottlingBurstLimit"] <= 1_000
+
+
+def test_the_bucket_refuses_what_is_not_encrypted_on_the_way() -> None:
+    (policy,) = of_type("AWS::S3::BucketPolicy").values()
+    (only,) = policy["PolicyDocument"]["Statement"]
+    assert (only["Effect"], only["Principal"], only["Action"]) == ("Deny", "*", "s3:*")
+    assert only["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+    assert len(only["Resource"]) == 2
+
+
 def test_ids_are_read_from_outputs_and_exist() -> None:
     known = set(document()["Resources"]) | {"AWS::Region", "AWS::URLSuffix"}
     outputs: dict[str, Any] = document()["Outputs"]

@@ -369,6 +369,19 @@ class TestIdempotency:
         given["requestContext"]["authorizer"] |= {"subject": "eve", "principalId": "eve"}
         assert invoke("documents", given)[1]["code"] == "not-a-writer"
 
+    def test_the_key_is_the_tenants_own(self, invoke: Any) -> None:
+        invoke("documents", event("documents/put-idempotent"))
+        given = event("documents/put-idempotent")
+        given["requestContext"]["authorizer"]["tenant"] = "globex"
+        assert invoke("documents", given)[1]["code"] == "source-not-found"
+
+    def test_the_key_is_bound_to_what_if_match_says(self, invoke: Any) -> None:
+        assert invoke("documents", event("documents/put-idempotent"))[0] == 201
+        given = event("documents/put-idempotent")
+        given["headers"]["If-Match"] = '"99"'
+        given["multiValueHeaders"]["If-Match"] = ['"99"']
+        assert invoke("documents", given)[1]["code"] == "if-match-failed"
+
     def test_a_token_without_the_scope_is_not_told_the_first_answer(self, invoke: Any) -> None:
         invoke("documents", event("documents/put-idempotent"))
         given = event("documents/put-idempotent")

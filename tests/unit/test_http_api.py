@@ -112,6 +112,7 @@ def call(handler: Handler[Service], given: dict[str, Any]) -> tuple[int, dict[st
     body = json.loads(response["body"])
     headers = response["headers"]
     assert isinstance(headers, dict)
+    assert headers["cache-control"] == "no-store"
     if status >= 400:
         assert headers["content-type"] == "application/problem+json"
         assert set(body) == {"type", "title", "status", "detail", "code", "field", "trace_id"}
