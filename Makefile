@@ -77,6 +77,10 @@ test-slow: setup tools model ## real index, local AWS, packaging, end to end
 test-iam: setup tools model ## the main path end to end with every role held to its policy
 	CUSTODY_TEST_ENFORCE_IAM=1 $(PYTEST) --dist loadfile -m e2e tests/e2e/main_path
 
+.PHONY: mutate
+mutate: setup model ## break each promise once and watch its test fail (some minutes)
+	$(BIN)/python -m tests.mutate
+
 # --- checks -----------------------------------------------------------------------------------
 .PHONY: lint lint-style lint-types lint-imports lint-template format hooks
 lint: lint-style lint-types lint-imports lint-template ## ruff, mypy, import rules, template checks
