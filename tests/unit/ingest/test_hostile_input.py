@@ -88,6 +88,19 @@ def test_a_reject_key_always_leaves_room_for_its_reason(path: str) -> None:
     assert size <= object_keys.MAX_KEY_BYTES
 
 
+def copies_of(*paths: str) -> list[str]:
+    keys = [object_keys.rejected(f"incoming/{TENANT}/wiki/{path}") for path in paths]
+    return keys + [key + object_keys.REASON_SUFFIX for key in keys]
+
+
+@given(st.text(min_size=1, max_size=400))
+def test_no_two_drops_share_a_reject_key(path: str) -> None:
+    reason = path + object_keys.REASON_SUFFIX
+    digest = copies_of(reason)[0].removeprefix(f"rejected/{TENANT}/wiki/")
+    kept = copies_of(path, reason, reason + object_keys.REASON_SUFFIX, digest)
+    assert len(set(kept)) == len(kept)
+
+
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
 

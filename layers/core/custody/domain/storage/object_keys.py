@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 
 from custody.domain.model import DocumentKey, SourceKey
@@ -12,6 +13,7 @@ INCOMING = "incoming"
 REJECTED = "rejected"
 REASON_SUFFIX = ".reason.json"
 MAX_KEY_BYTES = 1_024
+_TOLD_BY_DIGEST = re.compile(r"/sha256-[0-9a-f]{64}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +39,13 @@ def incoming(source: SourceKey, path: str) -> str:
 
 
 def rejected(incoming_key: str) -> str:
-    """The copy of a dropped object that was refused, under the same path. A path that leaves no
-    room for the reason's suffix is told by its digest."""
+    """The copy of a dropped object that was refused, under the same path. One is told by its digest
+    that leaves no room for the reason's suffix, or that looks like another's reason or digest: no
+    two drops share a copy, and none lies where the other's reason is."""
     key = f"{REJECTED}/{incoming_key.removeprefix(f'{INCOMING}/')}"
     data = key.encode("utf-8", "surrogatepass")
-    if len(data) + len(REASON_SUFFIX) <= MAX_KEY_BYTES:
+    own = not key.endswith(REASON_SUFFIX) and _TOLD_BY_DIGEST.search(key) is None
+    if own and len(data) + len(REASON_SUFFIX) <= MAX_KEY_BYTES:
         return key
     return f"{'/'.join(key.split('/', 3)[:3])[:200]}/sha256-{hashlib.sha256(data).hexdigest()}"
 
