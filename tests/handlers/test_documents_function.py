@@ -292,7 +292,7 @@ def test_a_rejected_document_is_422_with_its_reason(invoke: Any) -> None:
     given = event("documents/put")
     given["body"] = given["body"].replace("Employees", "!reject too-many-chunks")
     status, body = invoke("documents", given)
-    assert (status, body["code"]) == (422, "too-many-chunks")
+    assert (status, body.get("code")) == (422, "too-many-chunks")
 
 
 def test_base64_content_keeps_its_bytes(invoke: Any, world: World) -> None:
@@ -360,7 +360,7 @@ class TestIdempotency:
     def test_another_body_is_refused(self, invoke: Any, world: World) -> None:
         invoke("documents", event("documents/put-idempotent"))
         status, body = invoke("documents", event("documents/put-idempotent-other-body"))
-        assert (status, body["code"]) == (422, "idempotency-key-reused")
+        assert (status, body.get("code")) == (422, "idempotency-key-reused")
         assert "Something else." not in world.texts()
 
     def test_the_key_is_the_callers_own(self, invoke: Any) -> None:
@@ -387,7 +387,7 @@ class TestIdempotency:
         given = event("documents/put-idempotent")
         given["requestContext"]["authorizer"]["scope"] = "custody/read"
         status, body = invoke("documents", given)
-        assert (status, body["code"]) == (403, "scope-missing")
+        assert (status, body.get("code")) == (403, "scope-missing")
 
     def test_a_token_that_lost_a_scope_is_not_told_the_first_answer(self, invoke: Any) -> None:
         """Whichever scope the first call may have needed: some are asked for by what is written."""
@@ -395,7 +395,7 @@ class TestIdempotency:
         given["requestContext"]["authorizer"]["scope"] += " custody/govern"
         assert invoke("documents", given)[0] == 201
         status, body = invoke("documents", event("documents/put-idempotent"))
-        assert (status, body["code"]) == (403, "scope-missing")
+        assert (status, body.get("code")) == (403, "scope-missing")
 
     def test_whose_access_was_cut_is_not_told_the_first_answer(
         self, invoke: Any, world: World
@@ -403,18 +403,18 @@ class TestIdempotency:
         assert invoke("documents", event("documents/put-idempotent"))[0] == 201
         world.ledger.set_not_before(TENANT, "ci", world.clock.time + timedelta(days=1))
         status, body = invoke("documents", event("documents/put-idempotent"))
-        assert (status, body["code"]) == (401, "token-revoked")
+        assert (status, body.get("code")) == (401, "token-revoked")
 
     def test_what_was_erased_is_not_told_again(self, invoke: Any, world: World) -> None:
         assert invoke("documents", event("documents/put-idempotent"))[0] == 201
         world.erasures.request(WRITER, ErasureRequest("leave-policy", "it is over"))
         for _ in range(2):
             status, body = invoke("documents", event("documents/put-idempotent"))
-            assert (status, body["code"]) == (409, "document-erased")
+            assert (status, body.get("code")) == (409, "document-erased")
             world.work()
         world.post_document(WRITER, document("leave-policy", "Another one."))
         status, body = invoke("documents", event("documents/put-idempotent"))
-        assert (status, body["code"]) == (409, "document-erased")
+        assert (status, body.get("code")) == (409, "document-erased")
 
     def test_the_same_key_on_another_endpoint_is_another_call(self, invoke: Any) -> None:
         invoke("documents", event("documents/put-idempotent"))
@@ -435,7 +435,7 @@ class TestIdempotency:
         real = world.ledger.accept
         world.ledger.accept = _raises  # type: ignore[method-assign]  # for a while
         status, body = invoke("documents", event("documents/put-idempotent"))
-        assert (status, body["code"]) == (503, "ledger-unavailable")
+        assert (status, body.get("code")) == (503, "ledger-unavailable")
         world.ledger.accept = real  # type: ignore[method-assign]  # for a while
         assert invoke("documents", event("documents/put-idempotent"))[0] == 201
 
@@ -456,7 +456,7 @@ class TestIdempotency:
             invoke("documents", event("documents/put-idempotent"))
         world.ledger.accept = real  # type: ignore[method-assign]  # for a while
         status, body = invoke("documents", event("documents/put-idempotent"))
-        assert (status, body["code"]) == (409, "idempotency-in-progress")
+        assert (status, body.get("code")) == (409, "idempotency-in-progress")
         _end_leases()
         assert invoke("documents", event("documents/put-idempotent"))[0] == 201
 

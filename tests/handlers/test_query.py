@@ -66,7 +66,7 @@ def test_each_event_gets_its_answer_and_bad_ones_reach_nothing(
     if status == 200:
         SearchReply.model_validate_json(json.dumps(body))
     else:
-        assert (body["code"], body["field"]) == (code, field)
+        assert (body.get("code"), body.get("field")) == (code, field)
         assert world.index.queries == []
         assert world.ledger.reads == 0
 
@@ -109,7 +109,7 @@ def test_a_filter_that_can_not_bind_is_refused(
     given = event("query/search")
     given["body"] = json.dumps(json.loads(given["body"]) | fields)
     status, body = invoke(given)
-    assert (status, body["code"]) == (422, code), body
+    assert (status, body.get("code")) == (422, code), body
     assert body["field"] == field
     assert world.index.queries == []
 
@@ -150,7 +150,7 @@ def test_another_tenant_sees_nothing_of_it(invoke: Any) -> None:
 def test_an_outage_of_the_index_is_503_and_never_an_empty_list(invoke: Any, world: World) -> None:
     world.index.fault = Unavailable("timed out", code="index-unavailable")
     status, body = invoke(event("query/search"))
-    assert (status, body["code"]) == (503, "index-unavailable")
+    assert (status, body.get("code")) == (503, "index-unavailable")
 
 
 def test_a_metric_is_written_for_each_outcome(

@@ -112,7 +112,7 @@ def call(handler: Handler[Service], given: dict[str, Any]) -> tuple[int, dict[st
     body = json.loads(response["body"])
     headers = response["headers"]
     assert isinstance(headers, dict)
-    assert headers["cache-control"] == "no-store"
+    assert headers.get("cache-control") == "no-store"
     if status >= 400:
         assert headers["content-type"] == "application/problem+json"
         assert set(body) == {"type", "title", "status", "detail", "code", "field", "trace_id"}
@@ -147,7 +147,7 @@ def test_no_caller_is_401() -> None:
     contexts: tuple[dict[str, object], ...] = ({}, {"authorizer": None}, {"authorizer": {}})
     for context in contexts:
         status, body = call(build(), event(requestContext={"requestId": "req-1"} | context))
-        assert (status, body["code"]) == (401, "token-missing")
+        assert (status, body.get("code")) == (401, "token-missing")
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_what_the_cached_authorizer_let_through_is_checked_again(
     context = principal_to_context(principal(**changes))
     given = event(requestContext={"requestId": "req-1", "authorizer": context})
     status, body = call(build(), given)
-    assert (status, body["code"]) == (401, code)
+    assert (status, body.get("code")) == (401, code)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_a_broken_context_is_401(name: str, value: str | None) -> None:
 
 def test_what_no_utf_8_can_hold_is_a_problem_like_any_other() -> None:
     status, body = call(build(), event(body='{"\\ud800": 1, "\\ud800": 2}'))
-    assert (status, body["code"], body["field"]) == (400, "malformed-json", "\\ud800")
+    assert (status, body.get("code"), body["field"]) == (400, "malformed-json", "\\ud800")
 
 
 def test_an_unknown_endpoint_or_method_is_404() -> None:
@@ -234,7 +234,7 @@ def test_a_base64_body_is_decoded() -> None:
 
 def test_a_body_where_none_is_taken_is_refused() -> None:
     status, body = call(build(), event(httpMethod="GET", resource="/things", path="/things"))
-    assert (status, body["code"]) == (400, "unexpected-body")
+    assert (status, body.get("code")) == (400, "unexpected-body")
 
 
 def test_a_failure_shows_nothing_of_itself() -> None:
@@ -242,7 +242,7 @@ def test_a_failure_shows_nothing_of_itself() -> None:
         raise RuntimeError("secret-password in the message")
 
     status, body = call(build(fail), event())
-    assert (status, body["code"]) == (500, "internal")
+    assert (status, body.get("code")) == (500, "internal")
     assert "secret" not in json.dumps(body)
 
 
@@ -262,7 +262,7 @@ def test_a_broken_deployment_is_an_internal_problem() -> None:
         raise ConfigurationError("CUSTODY_MAX_TOKEN_AGE_SECONDS: not a number")
 
     status, body = call(build(service=broken), event())
-    assert (status, body["code"]) == (500, "internal")
+    assert (status, body.get("code")) == (500, "internal")
     assert "CUSTODY" not in json.dumps(body)
 
 
@@ -283,7 +283,7 @@ def test_a_reply_that_was_not_declared_is_an_internal_problem(
     reply: Reply, caplog: pytest.LogCaptureFixture
 ) -> None:
     status, body = call(build(lambda _, request: reply), event())
-    assert (status, body["code"]) == (500, "internal")
+    assert (status, body.get("code")) == (500, "internal")
     assert "undeclared-reply" in caplog.text
     assert "a-secret" not in json.dumps(body) + caplog.text
 
