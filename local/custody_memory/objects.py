@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from custody.application.ports import Clock, StoredObject, Upload
+from custody.application.ports import Clock, ObjectVersion, StoredObject, Upload
 from custody.domain.model import ObjectRef
 from custody.errors import NotFound, TooLarge
 
@@ -65,11 +65,23 @@ class MemoryObjects:
         with self._lock:
             self._append(key, None, None, {})
 
-    def delete(self, prefix: str) -> int:
-        return self._delete(lambda key, _: key.startswith(prefix))
+    def delete(self, prefix: str, *, doomed: Callable[[ObjectVersion], bool] | None = None) -> int:
+        return self._delete(
+            lambda found: found.key.startswith(prefix) and (doomed is None or doomed(found))
+        )
 
     def delete_object(self, key: str, *, keep: Collection[str] = ()) -> int:
-        return self._delete(lambda other, version_id: other == key and version_id not in keep)
+        return self._delete(lambda found: found.key == key and found.version_id not in keep)
+
+    def versions(self, prefix: str) -> Iterator[ObjectVersion]:
+        with self._lock:
+            found = [
+                ObjectVersion(key, version.version_id, version.last_modified)
+                for key, versions in self._versions.items()
+                if key.startswith(prefix)
+                for version in versions
+            ]
+        yield from found
 
     def exists(self, prefix: str) -> bool:
         """A delete marker counts: it still tells that the key was there."""
@@ -105,11 +117,15 @@ class MemoryObjects:
             )
         return ObjectRef(key, version_id, len(body or b""))
 
-    def _delete(self, condemned: Callable[[str, str], bool]) -> int:
+    def _delete(self, condemned: Callable[[ObjectVersion], bool]) -> int:
         count = 0
         with self._lock:
             for key in list(self._versions):
-                kept = [v for v in self._versions[key] if not condemned(key, v.version_id)]
+                kept = [
+                    v
+                    for v in self._versions[key]
+                    if not condemned(ObjectVersion(key, v.version_id, v.last_modified))
+                ]
                 count += len(self._versions[key]) - len(kept)
                 if kept:
                     self._versions[key] = kept

@@ -158,6 +158,25 @@ def test_deleting_a_prefix_takes_every_version_and_marker(
     assert store.delete(prefix + "d/") == 0
 
 
+def test_of_a_prefix_only_what_is_doomed_goes(
+    store: ObjectStore, prefix: str, request: pytest.FixtureRequest
+) -> None:
+    kept = store.put(f"{prefix}d/1", b"kept", content_type=TEXT)
+    gone = [store.put(f"{prefix}d/{n}", b"x", content_type=TEXT) for n in (1, 2, 2)]
+    mark_deleted(store, request, prefix + "d/2")
+    before = list(store.versions(prefix))
+    assert {one.key for one in before} == {f"{prefix}d/1", f"{prefix}d/2"}
+    assert len(before) == len({one.version_id for one in before}) == 5
+    now = NOW if isinstance(store, MemoryObjects) else datetime.now(UTC)
+    assert all(abs(one.last_modified - now) < timedelta(hours=1) for one in before)
+    assert store.delete(prefix, doomed=lambda one: one.version_id != kept.version_id) == 4
+    assert store.get(kept, limit=9) == b"kept"
+    for ref in gone:
+        with pytest.raises(NotFound):
+            store.get(ref, limit=9)
+    assert [one.version_id for one in store.versions(prefix)] == [kept.version_id]
+
+
 def test_deleting_an_object_leaves_its_namesakes_and_what_is_kept(
     store: ObjectStore, prefix: str, request: pytest.FixtureRequest
 ) -> None:

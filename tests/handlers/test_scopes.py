@@ -11,7 +11,7 @@ import pytest
 from custody.adapters.ecdsa_verifier import EcdsaVerifier
 from custody.application.idempotency import Call, Idempotency, StoredReply
 from custody.bootstrap import Service
-from custody.domain.model import Scope
+from custody.domain.model import DocumentKey, Scope
 from custody.http import Endpoint
 from custody_memory.builds import MemoryBuilds
 from custody_memory.jobs import MemoryJobs
@@ -21,10 +21,12 @@ from custody_memory.policies import MemoryPolicies
 from custody_memory.ports import FixedLimits, MemoryPorts
 from custody_memory.signer import LocalSigner
 from custody_memory.traces import MemoryTraces
+from tests.support import records
 from tests.support.functions import ROOT, event, load
 from tests.support.governed import named
 from tests.support.ingest_world import (
     START,
+    TENANT,
     BlockChunker,
     CountingIdentifiers,
     FakeClock,
@@ -124,10 +126,14 @@ class Untouchable:
 
 
 def governed_ledger() -> MemoryLedger:
-    """What a repeat asks it: whether the caller's access was cut."""
+    """What a repeat asks it: whether the caller's access was cut, and its document erased."""
     ledger = MemoryLedger()
+    ledger.accept(records.draft(DocumentKey(TENANT, "guide")), expected_revision=0)
     ledger.put_key(LocalSigner.generate("ingestion", not_before=START).verification_key())
     return ledger
+
+
+FIRST = {"secret": "the first answer", "document_id": "guide", "version": 1}
 
 
 class Remembered:
@@ -137,7 +143,7 @@ class Remembered:
         return {
             "status": 201,
             "headers": {},
-            "body": {"secret": "the first answer"},
+            "body": FIRST,
             "scopes": [],
         }
 
@@ -187,7 +193,7 @@ def test_a_first_answer_is_not_told_again_without_a_declared_scope(name: str) ->
     ports = Untouchable(Remembered()).ports
     scopes = frozenset(ENDPOINTS[name].scopes)
     key = {"Idempotency-Key": "k"}
-    assert ask(name, ports, scopes, key) == (201, {"secret": "the first answer"})
+    assert ask(name, ports, scopes, key) == (201, FIRST)
     status, body = ask(name, ports, ALL - scopes, key)
     assert (status, body["code"]) == (403, "scope-missing")
     assert "secret" not in body

@@ -9,7 +9,8 @@ from datetime import timedelta
 
 import pytest
 
-from custody.application.erasure.places import Place
+from custody.application.erasure.places import Place, every_place
+from custody.application.erasure.places.objects import RawObjects
 from custody.application.erasure.propagate import PropagateErasure
 from custody.application.erasure.request import ErasureRequest
 from custody.application.evidence_files import read_chunks, read_vectors
@@ -20,6 +21,7 @@ from custody.domain.ledger.drops import Drop, DropState
 from custody.domain.ledger.erasures import Erasure, ErasureLevel, ErasureState
 from custody.domain.model import DocumentKey, Scope, SourceKey, VersionState
 from custody.domain.provenance.identifiers import document_hash, drop_document_id
+from custody.domain.storage import object_keys
 from custody.errors import (
     CustodyError,
     Forbidden,
@@ -40,6 +42,7 @@ from tests.support.ingest_world import (
     principal,
     request,
 )
+from tests.support.interposed import interposed
 
 GUIDE = DocumentKey(TENANT, "guide")
 WHY = ErasureRequest("guide", "asked by the customer")
@@ -471,14 +474,18 @@ def test_chunks_that_can_still_be_found_are_not_told_as_deleted(world: World) ->
 def test_objects_that_are_left_are_not_told_as_deleted(world: World) -> None:
     world.post_document(WRITER, request())
     erasure = world.erasures.request(WRITER, WHY)
-    world.objects.delete = lambda prefix: 0  # type: ignore[method-assign]  # deletes nothing
+    world.objects.delete = _deletes_nothing  # type: ignore[method-assign]  # for all that follows
     with pytest.raises(Unavailable):
         world.work()
     levels = {
         a.location: a.level for a in world.erasures.show(WRITER, erasure.erasure_id).artifacts
     }
-    assert levels["objects/evidence"] is ErasureLevel.HIDDEN
-    assert levels["objects/raw"] is ErasureLevel.DELETED
+    assert levels["objects/evidence"] is levels["objects/raw"] is ErasureLevel.HIDDEN
+    assert levels["ledger/versions"] is ErasureLevel.DELETED
+
+
+def _deletes_nothing(prefix: str, *, doomed: object = None) -> int:
+    return 0
 
 
 def test_older_versions_of_an_object_that_are_left_are_not_told_as_deleted(world: World) -> None:
@@ -486,12 +493,12 @@ def test_older_versions_of_an_object_that_are_left_are_not_told_as_deleted(world
     world.post_document(WRITER, request(text="secret"))
     erasure = world.erasures.request(WRITER, WHY)
 
-    def mark_only(key: str, *, keep: object = ()) -> int:
-        if world.objects.head(key) is not None:
+    def mark_only(prefix: str, *, doomed: object = None) -> int:
+        for key in world.objects.keys(prefix):
             world.objects.mark_deleted(key)
         return 1
 
-    world.objects.delete_object = mark_only  # type: ignore[method-assign]  # leaves older versions
+    world.objects.delete = mark_only  # type: ignore[method-assign]  # leaves older versions
     with pytest.raises(Unavailable):
         world.work()
     levels = {
@@ -499,6 +506,73 @@ def test_older_versions_of_an_object_that_are_left_are_not_told_as_deleted(world
     }
     assert levels["objects/raw"] is ErasureLevel.HIDDEN
     assert holds(world, "secret") != []
+
+
+class TestWhatNobodyKnowsOf:
+    """Bytes that were put for a version which was never accepted."""
+
+    def orphan(self, world: World, version: int, text: bytes = b"an orphan") -> None:
+        key = object_keys.raw(GUIDE, version)
+        world.objects.put(key, text, content_type="text/plain")
+
+    def test_it_is_erased_with_the_document(self, world: World) -> None:
+        world.post_document(WRITER, request(text="first"))
+        self.orphan(world, 2)
+        self.orphan(world, 1)  # overtaken: the record pins other bytes
+        world.erasures.request(WRITER, WHY)
+        world.work()
+        assert holds(world, "an orphan") == holds(world, "first") == []
+
+    def test_a_version_that_came_after_the_request_keeps_its_own(self, world: World) -> None:
+        world.post_document(WRITER, request(text="first"))
+        erasure = world.erasures.request(WRITER, WHY)
+        self.orphan(world, 2)
+        world.clock.sleep(5)
+        world.post_document(WRITER, request(text="second"))
+        world.propagate_erasure(EraseJob(GUIDE, erasure.erasure_id, 1))
+        assert world.erasures.show(WRITER, erasure.erasure_id).state is ErasureState.COMPLETE
+        assert world.texts() == {"second"}
+        assert holds(world, "second") != []
+        world.parse(ParseJob(GUIDE, 2))
+
+    def test_what_a_record_pins_stays_whatever_the_stores_clock_says(self, world: World) -> None:
+        """It tells whole seconds, and its clock may be behind."""
+        world.post_document(WRITER, request(text="first"))
+        erasure = world.erasures.request(WRITER, WHY)
+        world.post_document(WRITER, request(text="second"))
+        late = replace(erasure, requested_at=world.clock.now() + timedelta(minutes=1))
+        RawObjects(world.ledger, world.objects).erase(late)
+        assert world.objects.keys("raw/") == (object_keys.raw(GUIDE, 2),)
+
+    def test_bytes_that_are_about_to_be_accepted_stay(self, world: World) -> None:
+        world.post_document(WRITER, request(text="first"))
+        erasure = world.erasures.request(WRITER, WHY)
+        world.clock.sleep(5)
+        self.orphan(world, 2, b"on its way")
+        world.propagate_erasure(EraseJob(GUIDE, erasure.erasure_id, 1))
+        assert holds(world, "on its way") != []
+
+
+def test_a_thousand_versions_take_a_few_calls_of_the_store(world: World) -> None:
+    for version in range(1, 1_001):
+        world.objects.put(object_keys.raw(GUIDE, version), b"x", content_type="text/plain")
+        for kind in ("evidence", "vectors"):
+            key = f"{object_keys.folder(kind, GUIDE)}{version}/a"
+            world.objects.put(key, b"x", content_type="text/plain")
+    erasure = Erasure("er", GUIDE, 1_000, "r", "ci", world.clock.now())
+    calls: list[str] = []
+
+    def counted(name: str, call: Callable[[], object]) -> object:
+        calls.append(name)
+        return call()
+
+    store = interposed(world.objects, counted)
+    places = every_place(ledger=world.ledger, objects=store, index=world.index, clock=world.clock)
+    for place in places:
+        if place.name in ("objects/raw", "objects/evidence", "objects/vectors"):
+            place.erase(erasure)
+    assert calls == ["delete", "versions"] * 3
+    assert world.objects.keys() == ()
 
 
 def test_a_drop_is_erased_with_its_object_sidecar_and_rejected_copies(world: World) -> None:

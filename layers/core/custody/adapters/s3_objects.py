@@ -16,7 +16,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from custody.application.ports import Clock, StoredObject, Upload
+from custody.application.ports import Clock, ObjectVersion, StoredObject, Upload
 from custody.domain.model import ObjectRef
 from custody.errors import ConfigurationError, CustodyError, NotFound, TooLarge, Unavailable
 
@@ -100,6 +100,10 @@ class S3Objects:
         except (ClientError, BotoCoreError) as error:
             raise _missing_or_unavailable(error) from error
 
+    def versions(self, prefix: str) -> Iterator[ObjectVersion]:
+        for page in self._pages(prefix):
+            yield from page
+
     def exists(self, prefix: str) -> bool:
         """A delete marker counts: it still tells that the key was there."""
         try:
@@ -168,22 +172,27 @@ class S3Objects:
 
     # deleting
 
-    def delete(self, prefix: str) -> int:
+    def delete(self, prefix: str, *, doomed: Callable[[ObjectVersion], bool] | None = None) -> int:
         if not prefix:
             raise ConfigurationError("An empty prefix would empty the bucket.")
-        return self._until_none_left(lambda: self._pages(prefix))
+
+        def condemned() -> Iterator[list[ObjectVersion]]:
+            for found in self._pages(prefix):
+                yield [one for one in found if doomed is None or doomed(one)]
+
+        return self._until_none_left(condemned)
 
     def delete_object(self, key: str, *, keep: Collection[str] = ()) -> int:
-        def condemned() -> Iterator[list[ObjectIdentifierTypeDef]]:
+        def condemned() -> Iterator[list[ObjectVersion]]:
             for found in self._pages(key):
-                own = [one for one in found if one["Key"] == key]
-                yield [one for one in own if one.get("VersionId") not in keep]
+                own = [one for one in found if one.key == key]
+                yield [one for one in own if one.version_id not in keep]
                 if len(own) < len(found):
                     return  # keys come in order: what follows only begins with this key
 
         return self._until_none_left(condemned)
 
-    def _until_none_left(self, pages: Callable[[], Iterator[list[ObjectIdentifierTypeDef]]]) -> int:
+    def _until_none_left(self, pages: Callable[[], Iterator[list[ObjectVersion]]]) -> int:
         """Lists again after deleting: a page may start after a version that is gone by then, and
         the last listing is the proof that nothing was passed over."""
         deleted = 0
@@ -191,17 +200,20 @@ class S3Objects:
             now = 0
             for page in pages():
                 for start in range(0, len(page), _DELETE_BATCH):
-                    self._delete_batch(page[start : start + _DELETE_BATCH])
+                    batch = page[start : start + _DELETE_BATCH]
+                    self._delete_batch(
+                        [{"Key": one.key, "VersionId": one.version_id} for one in batch]
+                    )
                 now += len(page)
             if not now:
                 return deleted
             deleted += now
 
-    def _pages(self, prefix: str) -> Iterator[list[ObjectIdentifierTypeDef]]:
+    def _pages(self, prefix: str) -> Iterator[list[ObjectVersion]]:
         paginator = self._client.get_paginator("list_object_versions")
         try:
             for page in paginator.paginate(Bucket=self._bucket, Prefix=prefix):
-                yield list(_identifiers(page))
+                yield list(_versions(page))
         except (ClientError, BotoCoreError) as error:
             raise _unavailable(error) from error
 
@@ -229,11 +241,11 @@ class S3Objects:
         )
 
 
-def _identifiers(page: ListObjectVersionsOutputTypeDef) -> Iterator[ObjectIdentifierTypeDef]:
+def _versions(page: ListObjectVersionsOutputTypeDef) -> Iterator[ObjectVersion]:
     for version in page.get("Versions", ()):
-        yield {"Key": version["Key"], "VersionId": version["VersionId"]}
+        yield ObjectVersion(version["Key"], version["VersionId"], version["LastModified"])
     for marker in page.get("DeleteMarkers", ()):
-        yield {"Key": marker["Key"], "VersionId": marker["VersionId"]}
+        yield ObjectVersion(marker["Key"], marker["VersionId"], marker["LastModified"])
 
 
 def _version_id(version_id: str | None) -> str:

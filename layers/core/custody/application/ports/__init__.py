@@ -42,7 +42,12 @@ from custody.application.ports.ledger import (
     LedgerReads,
     Work,
 )
-from custody.application.ports.objects import ObjectStore, StoredObject, Upload
+from custody.application.ports.objects import (
+    ObjectStore,
+    ObjectVersion,
+    StoredObject,
+    Upload,
+)
 from custody.application.ports.pages import Cursors, Page, PageSecrets
 from custody.application.ports.policies import PolicyStore
 from custody.application.ports.signing import Signer, Verifier
@@ -96,6 +101,7 @@ __all__ = [
     "Matrix",
     "Narrowing",
     "ObjectStore",
+    "ObjectVersion",
     "Page",
     "PageSecrets",
     "ParsedDocument",

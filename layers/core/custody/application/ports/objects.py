@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from custody.domain.model import ObjectRef
 
@@ -16,6 +16,14 @@ class StoredObject:
     content_type: str | None
     last_modified: datetime
     metadata: Mapping[str, str]
+
+
+class ObjectVersion(NamedTuple):
+    """One version of an object, or a delete marker. ``last_modified``: whole seconds, as S3 has it."""
+
+    key: str
+    version_id: str
+    last_modified: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +52,17 @@ class ObjectStore(Protocol):
 
     def copy(self, source: ObjectRef, key: str) -> ObjectRef: ...
 
-    def delete(self, prefix: str) -> int:
-        """Delete every version and delete marker under ``prefix``; returns how many."""
+    def delete(self, prefix: str, *, doomed: Callable[[ObjectVersion], bool] | None = None) -> int:
+        """Delete every version and delete marker under ``prefix``, or those that are ``doomed``;
+        returns how many. A few listings, however many there are."""
         ...
 
     def delete_object(self, key: str, *, keep: Collection[str] = ()) -> int:
         """Every version and delete marker of exactly ``key`` but the version ids in ``keep``."""
+        ...
+
+    def versions(self, prefix: str) -> Iterator[ObjectVersion]:
+        """Every version and delete marker under ``prefix``."""
         ...
 
     def exists(self, prefix: str) -> bool:

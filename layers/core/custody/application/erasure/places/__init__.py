@@ -45,7 +45,7 @@ def every_place(
     return (
         VersionRecords(ledger),
         IndexEntries(index),
-        RawObjects(objects),
+        RawObjects(ledger, objects),
         VersionFolders(objects, "evidence"),
         VersionFolders(objects, "vectors"),
         IncomingObjects(ledger, objects, clock),
