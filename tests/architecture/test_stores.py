@@ -46,7 +46,7 @@ READING = {
     "acl_revisions", "against", "build", "builds", "chunk", "control", "count", "cursor_after", "dimensions",
     "drop", "embed_passages", "find", "packaged_policies", "superseded_through", "trust_changes",
     "embed_query", "erasure", "exists", "find_drops", "gate", "get", "head", "hold", "list_heads",
-    "list_sources", "name", "new", "now", "open", "other", "own", "parse", "ping", "refresh", "rerank",
+    "list_sources", "name", "new", "now", "open", "other", "own", "parse", "ping", "refresh", "rerank", "sample",
     "reputation", "revision", "scan_heads", "seal", "search", "sign", "source", "source_changes", "verification_key", "verify",
     "page_secret", "trust_view", "version", "versions", "view",
 }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -333,7 +333,6 @@ class TestFilters:
         fill(index, ACME, [entry("a", text="fox", metadata=metadata)])
         found = both_legs(index, "fox", **filters)
         assert found[Leg.SEMANTIC] == found[Leg.LEXICAL] == ()
-        assert found.unknown_fields == (("unknown",) if "unknown" in str(filters) else ())
 
     @pytest.mark.parametrize(
         ("clause", "expected"),
@@ -394,50 +393,52 @@ class TestFilters:
         within = Range(gte="2026-01-15T00:00:00Z", lte="2026-02-15T00:00:00Z")
         assert both_legs(index, "fox", metadata={"t": within}) == LegHits()
 
-    def test_a_field_on_nothing_that_the_terms_open_is_told(self, index: EvidenceIndex) -> None:
+    def test_a_sample_is_of_what_its_filter_lets_through(self, index: EvidenceIndex) -> None:
         fill(
             index,
             ACME,
             [
                 entry("a", text="fox", metadata={"team": "a", "empty": (), 'q"': ("v", "w")}),
                 entry("b", text="dog", acl=["user:ann"], metadata={"case": 7, "ended": "x"}),
+                entry("c", source_id="press", trust_domain="open", valid_to=NOW),
             ],
         )
         fill(index, Space("public"), [entry("p", text="fox", tenant="public", metadata={"pub": 1})])
+        spaces = query(ACME, Space("public"), Space("unmade"))
 
-        def unknown(*names: str, terms: Sequence[str] = ("everyone",)) -> tuple[str, ...]:
-            only = wanted(terms=terms, metadata=dict.fromkeys(names, "none has this"))
-            spaces = (ACME, Space("public"), Space("unmade"))
-            found = index.search(query(*spaces, text="fox", vector=QUERY, only=only))
-            assert found[Leg.SEMANTIC] == found[Leg.LEXICAL] == ()
-            assert index.search(query(*spaces, only=only)).unknown_fields == found.unknown_fields
-            return found.unknown_fields
+        def sampled(*filters: dict[str, Any], size: int = 9) -> list[set[str]]:
+            found = index.sample(spaces, [wanted(**one) for one in filters], size)
+            return [{one.key.document_id for one in entries} for entries in found]
 
-        assert unknown("team", 'q"', "pub") == ()
+        assert sampled() == []
+        assert sampled({}, {"terms": ["user:ann"]}, {"terms": []}) == [{"a", "p"}, {"b"}, set()]
+        carried = {"team": {"a"}, 'q"': {"a"}, "pub": {"p"}, "case": set()}
+        assert sampled(*({"carries": name} for name in carried)) == list(carried.values())
         for name in ("tea", "team ", "teams", "TEAM", "empty", "q", 'q",', 'team","s', "s", "a"):
-            assert unknown(name, "team") == (name,)
-        assert unknown("nope", "team", "case") == ("case", "nope")
-        assert unknown("case", "ended", terms=("user:ann",)) == ()
-        assert unknown("team", "pub", terms=("user:ann",)) == ("pub", "team")
-        nothings: tuple[dict[str, Any], ...] = (
-            {"sources": []},
-            {"trust_domains": []},
-            {"sources": ["other"]},
-        )
-        for nothing in nothings:
-            only = wanted(metadata={"team": "a", "nope": 1}, **nothing)
-            found = index.search(query(ACME, text="fox", vector=QUERY, only=only))
-            assert found == LegHits(unknown_fields=("nope",))
+            assert sampled({"carries": name}) == [set()], name
+        assert sampled({"carries": "case", "terms": ["user:ann"]}) == [{"b"}]
+        earlier = NOW - timedelta(days=1)
+        assert sampled({"sources": ["press"], "valid_at": earlier}, {"sources": ["press"]}) == [
+            {"c"},
+            set(),
+        ]
+        assert sampled({"trust_domains": ["open"], "valid_at": earlier}) == [{"c"}]
+        without = {"without_documents": [DocumentKey("acme", "a")]}
+        assert sampled(without) == [{"p"}]
+        assert [len(found) for found in index.sample(spaces, [wanted()] * 2, 1)] == [1, 1]
+        (first,) = index.sample(spaces, [wanted(carries="team")], 9)
+        assert first == (replace(entry("a", text="fox", metadata={"team": "a", "empty": (), 'q"': ("v", "w")}), vector=None),)  # fmt: skip
 
-    def test_a_field_is_unknown_once_its_last_chunk_is_gone(self, index: EvidenceIndex) -> None:
+    def test_nothing_carries_a_field_once_its_last_chunk_is_gone(
+        self, index: EvidenceIndex
+    ) -> None:
         fill(index, ACME, [entry("a", text="fox", metadata={"team": "a"}), entry("b", text="fox")])
-        assert both_legs(index, "fox", metadata={"team": "b"}).unknown_fields == ()
+        of_team = [wanted(carries="team")]
+        assert len(index.sample(query(ACME), of_team, 9)[0]) == 1
         index.delete(ACME, DocumentKey("acme", "a"))
         index.refresh([ACME])
-        assert both_legs(index, "fox", metadata={"team": "b"}).unknown_fields == ("team",)
-        assert index.search(
-            query(Space("unmade"), text="fox", only=wanted(metadata={"team": "b"}))
-        ) == LegHits(unknown_fields=("team",))
+        assert index.sample(query(ACME), of_team, 9) == ((),)
+        assert index.sample(query(Space("unmade")), of_team, 9) == ((),)
 
     def test_a_range_without_bounds_is_refused(self, index: EvidenceIndex) -> None:
         with pytest.raises(Unprocessable):

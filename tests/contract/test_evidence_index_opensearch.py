@@ -240,22 +240,21 @@ def test_questions_and_evidence_go_nowhere_in_the_open(address: str, good: bool)
         connect(address)
 
 
-def test_fields_of_a_filter_are_asked_for_only_where_nothing_was_found(
+def test_a_filter_of_many_fields_makes_no_search_more(
     node: FakeNode, faulty: OpenSearchIndex
 ) -> None:
     fields = {f"f{n}": "x" for n in range(10)}
     asked = query(ACME, text="fox", vector=unit(1), only=wanted(metadata=fields))
-    hit = {"_id": GOOD["chunk_id"], "_source": GOOD, "sort": [0.9, "y"]}
-    node.answers["_msearch"] = (200, answer(leg(hits={"hits": [hit]}), leg()))
-    assert faulty.search(asked).unknown_fields == ()
+    node.answers["_msearch"] = (200, answer(leg(), leg()))
+    assert faulty.search(asked) == LegHits()
     assert [body.count(b"\n") for body in node.bodies] == [2 * 3]
-    node.bodies.clear()
-    none = leg(hits={"hits": [], "total": {"value": 0}})
-    one = leg(hits={"hits": [], "total": {"value": 1}})
-    replies = iter([answer(leg(), leg()), {"responses": [none, *[one] * 9]}])
-    node.answers["_msearch"] = lambda: (200, next(replies))
-    assert faulty.search(asked).unknown_fields == ("f0",)
-    assert [body.count(b"\n") for body in node.bodies] == [2 * 3, 2 * 10]
+
+
+def test_half_a_sample_is_no_sample(node: FakeNode, faulty: OpenSearchIndex) -> None:
+    node.answers["_msearch"] = (200, {"responses": [leg(), leg(_shards=PARTIAL)]})
+    refused(lambda: faulty.sample(BOTH, [wanted(), wanted()], 9))
+    node.answers["_msearch"] = (200, {"responses": [leg(), ABSENT]})
+    assert faulty.sample(BOTH, [wanted(), wanted()], 9) == ((), ())
 
 
 def test_an_index_that_is_just_being_made_is_no_fault_of_a_search(

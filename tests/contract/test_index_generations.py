@@ -194,13 +194,12 @@ def test_the_index_of_a_former_model_is_dropped_while_it_is_served(index: AnyInd
     assert asked_by_other(index) == LegHits()
 
 
-def test_a_filter_is_judged_by_the_index_that_is_asked(index: AnyIndex) -> None:
+def test_a_sample_is_of_the_index_that_is_asked(index: AnyIndex) -> None:
     fill(index, ACME, [entry("a", text="fox", metadata={"team": "x"})])
     index.serve(ACME, build_other(index).name)
-    only = wanted(metadata={"team": "x"})
-    assert index.search(query(ACME, text="fox", only=only)).unknown_fields == ()
-    other = query(ACME, text="fox", only=only, model_revision=OTHER_MODEL)
-    assert index.search(other).unknown_fields == ("team",)
+    of_team = [wanted(carries="team")]
+    assert [len(found) for found in index.sample(query(ACME), of_team, 9)] == [1]
+    assert index.sample(query(ACME, model_revision=OTHER_MODEL), of_team, 9) == ((),)
 
 
 def test_writes_go_on_while_indices_come_and_go(index: AnyIndex) -> None:

@@ -103,6 +103,7 @@ def wanted(
     recorded_at: datetime | None = None,
     without_documents: Iterable[DocumentKey] = (),
     without_sources: Iterable[SourceKey] = (),
+    carries: str | None = None,
 ) -> SearchFilter:
     return SearchFilter(
         acl_terms=frozenset(terms),
@@ -114,6 +115,7 @@ def wanted(
         recorded_at=recorded_at,
         without_documents=frozenset(without_documents),
         without_sources=frozenset(without_sources),
+        carries=carries,
     )
 
 

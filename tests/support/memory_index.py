@@ -6,7 +6,7 @@ It scores everything that the filter lets through, one by one: an oracle for the
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -56,7 +56,23 @@ class MemoryIndex:
             legs[Leg.SEMANTIC] = _leg(open_to, _cosine(query), query.depth)
         if Leg.LEXICAL in query.legs:
             legs[Leg.LEXICAL] = _leg(open_to, _overlap(query), query.depth, above_zero=True)
-        return LegHits(legs, unknown_fields=_unknown_fields(self.visible(), query))
+        return LegHits(legs)
+
+    def sample(
+        self, query: LegQuery, filters: Sequence[SearchFilter], size: int
+    ) -> tuple[tuple[IndexEntry, ...], ...]:
+        self._called("sample")
+        asked = [replace(query, filter=each) for each in filters]
+        return tuple(
+            tuple(
+                replace(entry, vector=None)
+                for entry in (
+                    *(entry for entry in self.visible() if _passes(entry, one)),
+                    *(e for e in self.past.visible() if _passes(e, one, history=True)),
+                )
+            )[:size]
+            for one in asked
+        )
 
     def ensure(self, space: Space, *, model_revision: str, dimensions: int) -> None:
         self._called("ensure")
@@ -194,13 +210,8 @@ def _passes(entry: IndexEntry, query: LegQuery, *, history: bool = False) -> boo
         and entry.key not in wanted.without_documents
         and (entry.key.tenant, entry.source_id) not in wanted.without_sources
         and all(entry.metadata.get(name) == value for name, value in wanted.metadata.items())
+        and (wanted.carries is None or entry.metadata.get(wanted.carries) not in (None, ()))
     )
-
-
-def _unknown_fields(entries: Iterable[IndexEntry], query: LegQuery) -> tuple[str, ...]:
-    anything = replace(query, filter=SearchFilter(query.filter.acl_terms, query.filter.valid_at))
-    known = {name for entry in entries if _passes(entry, anything) for name in entry.metadata}
-    return tuple(sorted(set(query.filter.metadata) - known))
 
 
 def _leg(

@@ -223,23 +223,35 @@ def test_another_tenants_entry_that_slips_into_the_index_is_withheld(world: Worl
 
 def test_trust_domains_of_a_request_only_narrow(world: World) -> None:
     world.ledger.trusted = replace(world.ledger.trusted, trust_domains=frozenset({"official"}))
-    assert search(world, trust_domains=frozenset({"internal"})).results == ()
     assert search(world).results == ()
+    with pytest.raises(Unprocessable) as refused:
+        search(world, trust_domains=frozenset({"internal"}))
+    assert refused.value.code == "unknown-trust-domain"
+    world.source("law", trust_domain="official")
+    world.publish("law", LEAVE, source_id="law")
+    assert found(search(world)) == found(search(world, trust_domains=frozenset({"official"})))
+    with pytest.raises(Unprocessable):
+        search(world, trust_domains=frozenset({"internal", "official"}))
 
 
 def test_a_trust_domain_that_only_the_index_claims_is_withheld(world: World) -> None:
     for chunk_id, entry in world.index.entries.items():
         world.index.entries[chunk_id] = replace(entry, trust_domain="official")
+    with pytest.raises(Unprocessable) as refused:
+        search(world, trust_domains=frozenset({"official"}))
+    assert refused.value.code == "unknown-trust-domain"
+    world.source("law", trust_domain="official")
+    world.publish("law", LEAVE, source_id="law")
     result = search(world, trust_domains=frozenset({"official"}))
-    assert result.results == ()
+    assert found(result) == ["law"]
     assert result.withheld == {"untrusted-source": 2}
 
 
 def test_source_ids_and_trust_domains_bind_in_the_index_query(world: World) -> None:
-    search(world, source_ids=frozenset({"x"}), trust_domains=frozenset({"y"}))
+    search(world, source_ids=frozenset({"wiki"}), trust_domains=frozenset({"internal"}))
     wanted = world.index.queries[0].filter
-    assert wanted.source_ids == frozenset({"x"})
-    assert wanted.trust_domains == frozenset({"y"})
+    assert wanted.source_ids == frozenset({"wiki"})
+    assert wanted.trust_domains == frozenset({"internal"})
 
 
 def test_filter_values_travel_as_values(world: World) -> None:
@@ -257,13 +269,17 @@ def test_a_filter_on_a_field_that_nothing_readable_has_is_refused(world: World) 
     world.publish("closed", LEAVE, acl=Acl.of("user:somebody-else"), metadata={"case": "secret"})
     told = []
     for name in ("case", "nowhere"):
+        world.index.calls.clear()
+        world.ledger.reads = 0
         with pytest.raises(Unprocessable) as refused:
             search(world, filter={"team": "people", name: "x"})
-        assert refused.value.code == "unknown-field"
-        told.append((refused.value.detail, refused.value.field))
-    assert told[0] == (told[1][0], "filter.case")
+        assert (refused.value.code, refused.value.field) == ("unknown-field", f"filter.{name}")
+        told.append((refused.value.detail, tuple(world.index.calls), world.ledger.reads))
+    assert told[0] == told[1]  # what it takes tells no more than what is said
+    world.index.calls.clear()
+    world.ledger.reads = 0
     assert found(search(world, filter={"team": "people"})) == ["open"]
-    assert len(world.index.queries) == world.ledger.reads == 3
+    assert (world.index.calls, world.ledger.reads) == (["search"], 1)
 
 
 def test_an_item_past_the_callers_age_limit_is_stale(world: World) -> None:

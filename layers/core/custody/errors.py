@@ -25,7 +25,7 @@ class                  status  codes
 ``TooLarge``           413     body-too-large, object-too-large, item-too-large
 ``UnsupportedMedia``   415     type-not-supported, type-mismatch, and what else of Rejected a
                                first look at the bytes finds
-``Unprocessable``      422     invalid-field, unknown-field, not-available, acl-required,
+``Unprocessable``      422     invalid-field, unknown-field, unknown-source, unknown-trust-domain, not-available, acl-required,
                                acl-too-wide, empty-document, invalid-path, invalid-policy, reserved-document-id,
                                query-not-embeddable, reply-too-large, idempotency-key-reused; and
                                the code of Rejected when a posted document was rejected

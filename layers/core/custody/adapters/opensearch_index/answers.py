@@ -103,6 +103,11 @@ def hits(answer: Mapping[str, Any], *, cosine: bool) -> tuple[list[Hit], int]:
     return read, unreadable
 
 
+def entries(answer: Mapping[str, Any]) -> list[IndexEntry]:
+    """Of hits without scores, those that are entries."""
+    return [entry for hit in answer["hits"]["hits"] if (entry := _entry(hit)) is not None]
+
+
 def _entry(hit: Mapping[str, Any]) -> IndexEntry | None:
     try:
         entry = decode(hit["_source"])

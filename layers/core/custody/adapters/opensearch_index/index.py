@@ -1,7 +1,6 @@
 """``EvidenceIndex`` on OpenSearch.
 
-A search is one msearch; where nothing was found, a second asks whether the fields of the filter are
-any. Nothing partial passes for an answer: a failed shard, a part that ran
+Every search is one msearch. Nothing partial passes for an answer: a failed shard, a part that ran
 out of time or a missing part is Unavailable. Only a space that has no index proposes nothing.
 """
 
@@ -9,13 +8,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from custody.adapters.opensearch_index import answers, queries
 from custody.adapters.opensearch_index.reaching import reaching
 from custody.adapters.opensearch_index.rebuilding import Rebuilding
-from custody.domain.index.candidates import Hit, LegHits, LegQuery, Space, Vector
+from custody.domain.index.candidates import (
+    Hit,
+    IndexEntry,
+    LegHits,
+    LegQuery,
+    SearchFilter,
+    Space,
+    Vector,
+)
 from custody.domain.index.rules import (
     checked_vector,
     matches_nothing,
@@ -56,20 +62,16 @@ class OpenSearchIndex(Rebuilding):
         vector = checked_vector(query.vector) if Leg.SEMANTIC in query.legs else None
         if query.depth < 1 or matches_nothing(query.filter):
             terms, vector = {}, None
-        fields = sorted(query.filter.metadata)
-        if not query.spaces or not (terms or vector is not None or fields):
-            return LegHits(unknown_fields=tuple(fields))
+        if not query.spaces or not (terms or vector is not None):
+            return LegHits()
         asked = list(self._questions(query, filters, terms, vector))
         lines = [line for question in asked for line in (question.header, question.body)]
         for _ in range(_ATTEMPTS):
             with reaching():
                 response = self._client.msearch(body=lines)
             found = self._read(query, asked, answers.parts(response, len(asked)))
-            if found is None:
-                continue
-            if not fields or found.legs or found.unreadable:
-                return found  # what was found has each field of its filter
-            return replace(found, unknown_fields=self._unknown(query, fields))
+            if found is not None:
+                return found
         raise answers.unavailable("its indices keep changing")
 
     def _read(
@@ -108,29 +110,36 @@ class OpenSearchIndex(Rebuilding):
             {leg: _ranked(query, hits) for leg, hits in found.items()}, unreadable=unreadable
         )
 
-    def _unknown(self, query: LegQuery, fields: Sequence[str]) -> tuple[str, ...]:
+    def sample(
+        self, query: LegQuery, filters: Sequence[SearchFilter], size: int
+    ) -> tuple[tuple[IndexEntry, ...], ...]:
         groups = [
             [self._alias(space, query.model_revision or "") for space in group]
             for group in space_groups(query)
         ]
-        asked = [(field, aliases) for aliases in groups for field in fields]
+        asked = [(place, aliases) for place in range(len(filters)) for aliases in groups]
+        if not asked:
+            return tuple(() for _ in filters)
         lines = [
             line
-            for field, aliases in asked
+            for place, aliases in asked
             for line in (
                 queries.header(aliases),
-                queries.field_body(field, query.filter, timeout=self._search_timeout),
+                queries.sample_body(
+                    queries.filter_clauses(filters[place]),
+                    size=size,
+                    timeout=self._search_timeout,
+                ),
             )
         ]
         with reaching():
             response = self._client.msearch(body=lines)
-        known = {
-            field
-            for (field, _), part in zip(asked, answers.parts(response, len(asked)), strict=True)
-            if (answer := answers.whole_or_no_space(part)) is not answers.NO_SPACE
-            and answers.total(answer)
-        }
-        return tuple(field for field in fields if field not in known)
+        found: list[list[IndexEntry]] = [[] for _ in filters]
+        for (place, _), part in zip(asked, answers.parts(response, len(asked)), strict=True):
+            answer = answers.whole_or_no_space(part)
+            if answer is not answers.NO_SPACE:
+                found[place].extend(answers.entries(answer))
+        return tuple(tuple(entries[:size]) for entries in found)
 
     def _questions(
         self,

@@ -52,6 +52,8 @@ def filter_clauses(wanted: SearchFilter) -> list[Clause]:
     clauses.extend(_metadata(condition) for condition in conditions(wanted.metadata))
     clauses.extend(_without("document_id", wanted.without_documents))
     clauses.extend(_without("source_id", wanted.without_sources))
+    if wanted.carries is not None:
+        clauses.append({"prefix": {"tags": {"value": tag_prefix(wanted.carries)}}})
     return clauses
 
 
@@ -159,17 +161,13 @@ def _search(query: Clause, *, depth: int, timeout: str) -> Clause:
     }
 
 
-def field_body(field: str, wanted: SearchFilter, *, timeout: str) -> Clause:
-    """Is there a chunk with that metadata field that the filter's terms open? One is enough."""
-    filters: list[Clause] = [
-        {"terms": {"acl": sorted(wanted.acl_terms)}},
-        {"prefix": {"tags": {"value": tag_prefix(field)}}},
-    ]
+def sample_body(filters: Sequence[Clause], *, size: int, timeout: str) -> Clause:
     return {
-        "size": 0,
-        "query": {"bool": {"filter": filters}},
-        "track_total_hits": 1,
-        "terminate_after": 1,
+        "size": size,
+        "query": {"bool": {"filter": list(filters)}},
+        "sort": ["_doc"],
+        "_source": _SOURCE,
+        "track_total_hits": False,
         "timeout": timeout,
     }
 

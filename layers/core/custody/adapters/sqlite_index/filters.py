@@ -48,6 +48,11 @@ def allowed_chunks(space: int, tenant: str, wanted: SearchFilter) -> tuple[str, 
             clause, bounds = _between(condition)
             where.append(clause)
             values.extend(bounds)
+    if wanted.carries is not None:
+        first = tag_prefix(wanted.carries)
+        after = first[:-1] + chr(ord(first[-1]) + 1)
+        where.append("EXISTS (SELECT 1 FROM tags t WHERE t.id = c.id AND t.tag >= ? AND t.tag < ?)")
+        values.extend([first, after])
     without = (
         (
             "c.document_id NOT IN (?*)",
@@ -66,19 +71,6 @@ def allowed_chunks(space: int, tenant: str, wanted: SearchFilter) -> tuple[str, 
         f" INDEXED BY chunks_to_filter WHERE {' AND '.join(where)}"
     )
     return sql, values
-
-
-def field_is_open(space: int, field: str, wanted: SearchFilter) -> tuple[str, Values]:
-    """SQL that yields a row where a chunk with the metadata field is open to the filter's terms."""
-    first = tag_prefix(field)
-    after = first[:-1] + chr(ord(first[-1]) + 1)
-    terms = sorted(wanted.acl_terms)
-    sql = (
-        "SELECT 1 FROM tags t CROSS JOIN acl a ON a.id = t.id"  # noqa: S608 - fixed texts
-        " WHERE t.space = ? AND t.tag >= ? AND t.tag < ?"
-        f" AND a.space = ? AND a.term IN ({','.join('?' * len(terms))}) LIMIT 1"
-    )
-    return sql, [space, first, after, space, *terms]
 
 
 def _between(condition: Between) -> tuple[str, Values]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from custody.adapters.sqlite_index import chunks, generations, lexical
 from custody.adapters.sqlite_index.database import Database
-from custody.adapters.sqlite_index.filters import allowed_chunks, field_is_open
+from custody.adapters.sqlite_index.filters import allowed_chunks
 from custody.adapters.sqlite_index.generations import (
     StoredSpace,
     indices_of,
@@ -197,7 +197,7 @@ class SqliteIndex:
         allowed_chunks(0, "", query.filter)  # a filter that can't be is refused, whatever is stored
         if query.depth < 1 or matches_nothing(query.filter):
             terms, vector = {}, None
-        if not (terms or vector is not None or query.filter.metadata):
+        if not (terms or vector is not None):
             return LegHits()
         semantic: list[Scored] = []
         lexical_hits: list[Scored] = []
@@ -207,9 +207,6 @@ class SqliteIndex:
                 for space in set(query.spaces)
                 if (stored := served_index(connection, space, query.model_revision)) is not None
             }
-            unknown = _unknown_fields(connection, served.values(), query.filter)
-            if not (terms or vector is not None):
-                return LegHits(unknown_fields=unknown)
             identity: str = connection.execute("SELECT name FROM identity").fetchone()[0]
             for group in space_groups(query):
                 allowed = [
@@ -227,9 +224,22 @@ class SqliteIndex:
             read = {leg: _hits(connection, scored, query) for leg, scored in found.items()}
             return LegHits(
                 {leg: hits for leg, (hits, _) in read.items()},
-                unknown_fields=unknown,
                 unreadable={leg: odd for leg, (_, odd) in read.items()},
             )
+
+    def sample(
+        self, query: LegQuery, filters: Sequence[SearchFilter], size: int
+    ) -> tuple[tuple[IndexEntry, ...], ...]:
+        found: list[list[IndexEntry]] = [[] for _ in filters]
+        with self._database.reading() as connection:
+            for space in dict.fromkeys(query.spaces):
+                stored = served_index(connection, space, query.model_revision)
+                if stored is None:
+                    continue
+                for wanted, entries in zip(filters, found, strict=True):
+                    if not matches_nothing(wanted):
+                        entries.extend(_sampled(connection, stored, space.tenant, wanted, size))
+        return tuple(tuple(entries[:size]) for entries in found)
 
     def ping(self) -> None:
         with self._database.reading() as connection:
@@ -328,19 +338,6 @@ def _allowed(
     return lexical.Allowed(stored, ids[order], lengths[order])
 
 
-def _unknown_fields(
-    connection: sqlite3.Connection, spaces: Collection[StoredSpace], wanted: SearchFilter
-) -> tuple[str, ...]:
-    return tuple(
-        field
-        for field in sorted(wanted.metadata)
-        if not any(
-            connection.execute(*field_is_open(stored.id, field, wanted)).fetchone()
-            for stored in spaces
-        )
-    )
-
-
 def _best(ids: lexical.Ids, scores: np.ndarray, depth: int) -> list[Scored]:
     """The ``depth`` best, with all that are equal to the last."""
     if len(scores) > depth:
@@ -379,6 +376,20 @@ def _chunk_id(connection: sqlite3.Connection, number: int) -> str:
         "SELECT chunk_id FROM chunks WHERE id = ?", (number,)
     ).fetchone()[0]
     return found
+
+
+def _sampled(
+    connection: sqlite3.Connection,
+    stored: StoredSpace,
+    tenant: str,
+    wanted: SearchFilter,
+    size: int,
+) -> list[IndexEntry]:
+    sql, values = allowed_chunks(stored.id, tenant, wanted)
+    listed, _ = connection.execute(sql, values).fetchone()
+    numbers = lexical.integers(listed)[:size].tolist()
+    read = (_entry(connection, number, _chunk_id(connection, number)) for number in numbers)
+    return [entry for entry in read if entry is not None]
 
 
 def _entry(connection: sqlite3.Connection, number: int, chunk_id: str) -> IndexEntry | None:

@@ -14,7 +14,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from custody.domain.index.candidates import IndexEntry, LegHits, LegQuery, Space
+from custody.domain.index.candidates import (
+    IndexEntry,
+    LegHits,
+    LegQuery,
+    SearchFilter,
+    Space,
+)
 from custody.domain.index.generations import Generation
 from custody.domain.model import Acl, DocumentKey
 
@@ -24,8 +30,14 @@ class CandidateIndex(Protocol):
 
     def search(self, query: LegQuery) -> LegHits:
         """Its legs in one round trip, the filter inside each. A space that has no index at all
-        proposes nothing; it is no error. The same round trip tells which metadata fields of the
-        filter are on nothing that the filter's ACL terms open, whether or not a leg runs."""
+        proposes nothing; it is no error."""
+        ...
+
+    def sample(
+        self, query: LegQuery, filters: Sequence[SearchFilter], size: int
+    ) -> tuple[tuple[IndexEntry, ...], ...]:
+        """For each of ``filters``, up to ``size`` entries of the query's spaces that it lets
+        through, any of them, in one round trip. The query's own filter plays no part."""
         ...
 
 

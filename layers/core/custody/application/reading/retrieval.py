@@ -24,7 +24,8 @@ from custody.application.reading.sifting import (
     candidates,
     counted,
 )
-from custody.domain.index.candidates import IndexEntry, LegHits, LegQuery
+from custody.application.reading.unknown_names import UnknownNames
+from custody.domain.index.candidates import IndexEntry, LegQuery
 from custody.domain.model import (
     DocumentKey,
     LedgerView,
@@ -35,7 +36,7 @@ from custody.domain.model import (
     SourceKey,
     VersionState,
 )
-from custody.errors import IntegrityError, Unavailable, Unprocessable
+from custody.errors import IntegrityError, Unavailable
 
 RECENT = timedelta(seconds=60)  # a flip later than this, seen from here, may have raced the search
 
@@ -60,8 +61,8 @@ class Retrieval:
 class Retriever:
     """Safe to share between threads. ``leg_weights`` and ``reranker`` as ``Ranker`` takes them.
     Raises Unavailable (index-, ledger-, policy-unavailable, model-revision-mismatch),
-    Unauthenticated(token-revoked), and Unprocessable(unknown-field) for a filter on a metadata
-    field that nothing has which the caller may read."""
+    Unauthenticated(token-revoked), and Unprocessable(unknown-field | unknown-source |
+    unknown-trust-domain) for a name that nothing carries which the caller may read."""
 
     def __init__(
         self,
@@ -74,6 +75,7 @@ class Retriever:
         reranker: Reranker | None = None,
     ) -> None:
         self._index, self._ledger, self._check = index, ledger, check
+        self._names = UnknownNames(index, ledger, check)
         self._ranker = Ranker(policies, leg_weights=leg_weights, reranker=reranker)
 
     def __call__(
@@ -85,10 +87,9 @@ class Retriever:
         refetched = _overtaken(sifted.findings, sifted.view, plan.now)
         if refetched:
             sifted = self._sift(principal, plan, plan.query, carried)
-        _refuse_unknown_fields(sifted.candidates.hits)
         set_aside: list[Finding] = []
         if sifted.starved(plan):
-            unservable = Unservable.among(sifted)
+            unservable = Unservable.among(sifted.findings, sifted.view)
             set_aside = [one for one in sifted.refused if unservable.holds(one)]
             sifted = self._sift(principal, plan, unservable.beyond(plan.query), carried)
         verified = {
@@ -96,6 +97,7 @@ class Retriever:
             for finding in sifted.findings
             if finding.verified
         }
+        self._names.refuse(principal, plan, sifted.findings)
         if not (verified or carried) and sifted.disfigured:
             raise Unavailable("The index holds no entry to trust.", code="index-unavailable")
         hits, repeated = sifted.ranking(plan)
@@ -150,18 +152,6 @@ class Retriever:
             now=plan.now,
             trust_domains=plan.trust_domains,
             max_age=plan.max_age,
-        )
-
-
-def _refuse_unknown_fields(proposals: LegHits) -> None:
-    """The field that is told is on nothing that its caller may read, so it may well be on what the
-    caller may not: both are one answer."""
-    if proposals.unknown_fields:
-        field = proposals.unknown_fields[0]
-        raise Unprocessable(
-            "Nothing that you may read has this metadata field.",
-            code="unknown-field",
-            field=f"filter.{field}",
         )
 
 

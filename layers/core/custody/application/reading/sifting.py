@@ -9,7 +9,7 @@ from itertools import islice
 
 from custody.application.reading.evidence_check import Finding
 from custody.application.reading.plan import Plan
-from custody.domain.index.candidates import Hit, IndexEntry, LegHits, LegQuery
+from custody.domain.index.candidates import Hit, IndexEntry, LegHits, LegQuery, SearchFilter
 from custody.domain.model import (
     DocumentKey,
     LedgerView,
@@ -69,7 +69,7 @@ def candidates(proposals: LegHits, query: LegQuery) -> Candidates:
             here[id(entry)] = hit if entry is hit.entry else Hit(entry, hit.score)
         kept[leg] = tuple(here.values())
         odd |= odd_here
-    return Candidates(LegHits(kept, unknown_fields=proposals.unknown_fields), odd, cut)
+    return Candidates(LegHits(kept), odd, cut)
 
 
 def _same(entry: IndexEntry, seen: dict[str, list[IndexEntry]]) -> IndexEntry:
@@ -143,10 +143,12 @@ class Unservable:
     sources: frozenset[SourceKey]
 
     @classmethod
-    def among(cls, sifted: Sifted) -> Unservable:
+    def among(cls, findings: Sequence[Finding], view: LedgerView) -> Unservable:
         documents, sources = set(), set()
-        for finding in sifted.refused:
-            head = sifted.view.heads.get(finding.entry.key)
+        for finding in findings:
+            head = view.heads.get(finding.entry.key)
+            if finding.verified is not None:
+                continue
             if finding.reason in _OF_THE_SOURCE:
                 sources.add(SourceKey(finding.entry.key.tenant, finding.entry.source_id))
             elif (
@@ -168,8 +170,9 @@ class Unservable:
         and single entries can't be left out."""
         return replace(
             query,
-            filter=replace(
-                query.filter, without_documents=self.documents, without_sources=self.sources
-            ),
+            filter=self.outside(query.filter),
             depth=max(query.depth, min(query.depth * _DEEPER, _DEEPEST)),
         )
+
+    def outside(self, wanted: SearchFilter) -> SearchFilter:
+        return replace(wanted, without_documents=self.documents, without_sources=self.sources)

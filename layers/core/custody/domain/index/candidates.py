@@ -54,6 +54,7 @@ class SearchFilter:
     ``recorded_at``: only those that may have been live then; None asks for no time.
     ``without_documents`` and ``without_sources``: what is known not to be served, so that it takes
     no place from what may be.
+    ``carries``: only chunks that have this metadata field, whatever its value.
     """
 
     acl_terms: frozenset[str]
@@ -65,6 +66,7 @@ class SearchFilter:
     recorded_at: datetime | None = None
     without_documents: frozenset[DocumentKey] = frozenset()
     without_sources: frozenset[SourceKey] = frozenset()
+    carries: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,15 +134,11 @@ class LegHits:
     """``legs``: those that found something, each sorted by (-score, chunk_id); a lexical hit always
     has a score above zero. ``hits[leg]`` is empty for any other leg.
 
-    ``unknown_fields``: the metadata fields of the filter that no chunk carries whose ACL holds one
-    of the filter's terms, in order of their names.
-
     ``unreadable``: how many of a leg's hits were no entries at all, or entries under a place that
     isn't theirs. They are among the ``depth`` that were asked for.
     """
 
     legs: Mapping[Leg, tuple[Hit, ...]] = field(default_factory=dict)
-    unknown_fields: tuple[str, ...] = ()
     unreadable: Mapping[Leg, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
