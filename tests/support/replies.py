@@ -83,7 +83,7 @@ SEARCHES: Asked = {
     "search-as-auditor": (AUDITOR, {}),
     "search-linear": (None, {"fusion": "linear", "rerank": True}),
     "search-sparse-as-auditor": (AUDITOR, {"route": "sparse", "k": 2}),
-    "search-nothing": (None, {"trust_domains": ["elsewhere"]}),
+    "search-nothing": (None, {"query": "zebra", "route": "sparse"}),
 }
 ANSWERS: Asked = {
     "answer": (None, {}),

@@ -79,6 +79,7 @@ def test_every_score_of_an_item_is_kept(world: World) -> None:
 
 
 def test_what_narrowed_a_search_is_kept_with_its_values(world: World) -> None:
+    world.publish("release", "Pressed.", source_id="press")
     request = SearchRequest(
         QUESTION,
         filter=FILTER,
